@@ -1,0 +1,151 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/exchange"
+	"github.com/selfregulating/sr/runtime/protocol"
+	"github.com/selfregulating/sr/runtime/store"
+	"github.com/selfregulating/sr/runtime/topology"
+)
+
+// commitTimeout bounds one attempt of a commit; after it the outcome is unknown.
+const commitTimeout = time.Minute
+
+// commit runs the transaction, again and again while the store cannot be reached at all, which means
+// that nothing happened. Every other answer is the caller's.
+func (w *worker) commit(ctx context.Context, c protocol.Commit, writes store.Writes) (protocol.Result, error) {
+	wait := 20 * time.Millisecond
+	for {
+		attempt, cancel := context.WithTimeout(ctx, commitTimeout)
+		res, err := w.Store.Commit(attempt, c, writes)
+		cancel()
+		if !errors.Is(err, store.ErrUnreachable) || ctx.Err() != nil {
+			return res, err
+		}
+		if wait == 20*time.Millisecond {
+			w.Log.Warn("the database cannot be reached; the commit waits for it", "error", err)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return res, err
+		}
+		wait = min(2*wait, time.Second)
+	}
+}
+
+// commitOrBury commits; entries that the database refuses become dead letters of the same commit.
+func (w *worker) commitOrBury(ctx context.Context, c protocol.Commit, writes store.Writes) (protocol.Result, error) {
+	res, err := w.commit(ctx, c, writes)
+	var data *store.DataError
+	if !errors.As(err, &data) {
+		return res, err
+	}
+	refused, err := w.Store.Refused(ctx, writes)
+	if err != nil {
+		return res, fmt.Errorf("looking for the entries that were refused (%w): %w", data, err)
+	}
+	if len(refused) == 0 {
+		return w.commit(ctx, c, writes) // it was refused by a state that has changed since
+	}
+	w.Log.Warn("the database refused entries; they become dead letters", "operator", data.Operator, "entries", len(refused), "first", refused[0].Reason)
+	bury(c, &writes, refused)
+	return w.commit(ctx, c, writes)
+}
+
+// bury moves refused entries from the writes to the dead letters.
+func bury(c protocol.Commit, w *store.Writes, refused []store.Refusal) {
+	gone := map[string]bool{}
+	for _, r := range refused {
+		op := runtime.OperatorID(r.Table.Operator)
+		gone[entryName(op, r.Bucket, r.Key)] = true
+		in := runtime.Input{Operator: op, Partition: r.Bucket}
+		w.DeadLetters = append(w.DeadLetters, store.DeadLetter{
+			Operator: op, Input: in, TxID: txidOf(c, in), Partition: r.Bucket, Offset: -1, Attempts: 1,
+			Error: r.Reason, Key: r.Key, Payload: []byte(exchange.FormatKey(r.Key)),
+		})
+	}
+	folds := w.Folds
+	w.Folds = nil
+	for _, f := range folds {
+		f.Partials = f.Partials.Without(func(key []byte) bool {
+			return gone[entryName(runtime.OperatorID(f.Table.Operator), f.Bucket, key)]
+		})
+		w.Folds = append(w.Folds, f)
+	}
+	rows := w.Rows
+	w.Rows = nil
+	for _, r := range rows {
+		kept := store.RowWrite{Table: r.Table, Bucket: r.Bucket}
+		for i, key := range r.Keys {
+			if !gone[entryName(runtime.OperatorID(r.Table.Operator), r.Bucket, key)] {
+				kept.Keys, kept.Rows = append(kept.Keys, key), append(kept.Rows, r.Rows[i])
+			}
+		}
+		w.Rows = append(w.Rows, kept)
+	}
+}
+
+func entryName(op runtime.OperatorID, b runtime.Bucket, key []byte) string {
+	return fmt.Sprintf("%s/%d/%s", op, b, key)
+}
+
+func txidOf(c protocol.Commit, in runtime.Input) runtime.TxID {
+	for _, m := range c.Moves {
+		if m.Input.Partition == in.Partition {
+			return m.TxID
+		}
+	}
+	return 0
+}
+
+// retry calls f until it works, ctx ends or the error is terminal.
+func retry[T any](ctx context.Context, log *slog.Logger, doing string, f func() (T, error)) (T, error) {
+	wait := 20 * time.Millisecond
+	for {
+		v, err := f()
+		if err == nil || terminal(err) {
+			return v, wrap(doing, err)
+		}
+		if ctx.Err() != nil {
+			return v, nil
+		}
+		if wait == 20*time.Millisecond {
+			log.Warn("trying again", "doing", doing, "error", err)
+		}
+		if sleep(ctx, wait) != nil {
+			return v, nil
+		}
+		wait = min(2*wait, time.Second)
+	}
+}
+
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// emit receives the new row of a key.
+type emit func(key []byte, row []any) error
+
+// writeBucket adds to w what the entries of t do to the state of one bucket: a fold in SQL, or rows
+// that were read, modified and are to be written. With emit, every key's new row is given to it.
+func (w *worker) writeBucket(ctx context.Context, k *topology.Keyed, b runtime.Bucket, tx runtime.TxID, t *exchange.BucketTable, to emit, writes *store.Writes) error {
+	if k.Reduce == nil {
+		writes.Folds = append(writes.Folds, store.Fold{Table: k.Table, Bucket: b, TxID: tx, Partials: t})
+		return nil
+	}
+	rows, dead, err := w.modify(ctx, k, b, tx, t, to)
+	if err != nil {
+		return err
+	}
+	writes.Rows = append(writes.Rows, rows)
+	writes.DeadLetters = append(writes.DeadLetters, dead...)
+	return nil
+}

@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/protocol"
+	"github.com/selfregulating/sr/runtime/topology"
+)
+
+const (
+	tidyEvery = 5 * time.Second
+	trimEvery = time.Minute
+)
+
+// tidy lists the close offsets of closed writers, deletes writer rows that no bucket needs, and trims
+// the exchanges, until ctx ends. Nothing depends on it but the size of things.
+func (w *worker) tidy(ctx context.Context) error {
+	trims := newTrims()
+	for {
+		if sleep(ctx, tidyEvery) != nil {
+			return nil
+		}
+		if err := w.tidyWriters(ctx); err != nil && ctx.Err() == nil {
+			w.Log.Warn("tidying the writers did not work; trying on", "error", err)
+		}
+		if err := w.trim(ctx, trims, time.Now()); err != nil && ctx.Err() == nil {
+			w.Log.Warn("trimming an exchange did not work; trying on", "error", err)
+		}
+	}
+}
+
+func (w *worker) tidyWriters(ctx context.Context) error {
+	for _, g := range w.groups {
+		if !emits(g.stage) {
+			continue
+		}
+		// ▲ Writing 7: the writers are known to be closed before the offsets are asked for.
+		closed, err := w.Store.Unlisted(ctx, string(g.stage.Operator))
+		if err != nil {
+			return fmt.Errorf("listing closed writers of %s: %w", g.stage.Operator, err)
+		}
+		if len(closed) == 0 {
+			continue
+		}
+		offsets, err := w.closeOffsets(ctx, g.stage)
+		if err != nil {
+			return err
+		}
+		if err := w.Store.ListClose(ctx, closed, offsets); err != nil {
+			return fmt.Errorf("storing close offsets of %s: %w", g.stage.Operator, err)
+		}
+	}
+	_, err := w.Store.DeleteWriters(ctx, w.TrimMargin)
+	return err
+}
+
+// closeOffsets lists the end of every bucket behind a stage; all of them or an error.
+func (w *worker) closeOffsets(ctx context.Context, s *topology.Stage) ([]protocol.CloseOffset, error) {
+	var list []protocol.CloseOffset
+	for _, e := range s.Outs {
+		if e.Direct {
+			continue
+		}
+		name := ExchangeTopic(w.Topology, e.To.Operator)
+		offsets, err := w.Broker.Offsets(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("listing the ends of %s: %w", name, err)
+		}
+		for b := int32(0); b < int32(e.To.Buckets); b++ {
+			o, ok := offsets[b]
+			if !ok {
+				return nil, fmt.Errorf("listing the ends of %s: bucket %d has no leader", name, b)
+			}
+			list = append(list, protocol.CloseOffset{Input: runtime.Input{Operator: e.To.Operator, Partition: b}, Offset: o.End})
+		}
+	}
+	return list, nil
+}
+
+func emits(s *topology.Stage) bool {
+	for _, e := range s.Outs {
+		if !e.Direct {
+			return true
+		}
+	}
+	return false
+}
+
+// trims remembers resume offsets of the past, to trim only what was consumed a margin ago.
+type trims struct {
+	last time.Time
+	past []resumes
+}
+
+type resumes struct {
+	at      time.Time
+	offsets map[runtime.OperatorID]map[int32]runtime.Offset
+}
+
+func newTrims() *trims { return &trims{} }
+
+// due returns the newest offsets that are older than the margin, and forgets older ones.
+func (t *trims) due(now time.Time, margin time.Duration) map[runtime.OperatorID]map[int32]runtime.Offset {
+	var due map[runtime.OperatorID]map[int32]runtime.Offset
+	for len(t.past) > 0 && now.Sub(t.past[0].at) >= margin {
+		due = t.past[0].offsets
+		t.past = t.past[1:]
+	}
+	return due
+}
+
+// trim deletes consumed blocks behind the margin in every exchange.
+func (w *worker) trim(ctx context.Context, t *trims, now time.Time) error {
+	if now.Sub(t.last) < min(trimEvery, max(w.TrimMargin, tidyEvery)) {
+		return nil
+	}
+	t.last = now
+	taken := resumes{at: now, offsets: map[runtime.OperatorID]map[int32]runtime.Offset{}}
+	for _, g := range w.groups {
+		if g.stage.Keyed == nil {
+			continue
+		}
+		rows, err := w.Store.Load(ctx, g.stage.Operator)
+		if err != nil {
+			return fmt.Errorf("reading the resume offsets of %s: %w", g.stage.Operator, err)
+		}
+		at := map[int32]runtime.Offset{}
+		for _, r := range rows {
+			at[r.Input.Partition] = r.Position
+		}
+		taken.offsets[g.stage.Operator] = at
+	}
+	t.past = append(t.past, taken)
+	for op, below := range t.due(now, w.TrimMargin) {
+		if err := w.Broker.Trim(ctx, ExchangeTopic(w.Topology, op), below); err != nil {
+			return fmt.Errorf("trimming the exchange of %s: %w", op, err)
+		}
+	}
+	return nil
+}
