@@ -3,6 +3,7 @@
 package vitals
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,27 @@ type Instance struct {
 	OldestNanos atomic.Int64
 	// HeldNanos is the time spent held by stages behind.
 	HeldNanos atomic.Int64
+
+	mu        sync.Mutex
+	positions map[int32]runtime.Offset
+}
+
+// SetPosition notes the next offset to gather of a partition.
+func (i *Instance) SetPosition(partition int32, at runtime.Offset) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.positions == nil {
+		i.positions = map[int32]runtime.Offset{}
+	}
+	i.positions[partition] = at
+}
+
+// Positions returns, by source partition, the next offset to gather: what is below it was consumed,
+// but perhaps not committed.
+func (i *Instance) Positions() map[int32]runtime.Offset {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return maps.Clone(i.positions)
 }
 
 // Add makes the counters of one more instance.
