@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/selfregulating/sr/runtime"
-	"github.com/selfregulating/sr/runtime/broker"
 	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
@@ -183,7 +182,7 @@ func (s *source) deadLetters(f *flight) []store.DeadLetter {
 func (s *source) committed(f *flight) {
 	s.em.Committed()
 	s.flight = nil
-	s.backoff = 0
+	s.patience = patience{}
 	s.vit.Batches.Add(1)
 	s.vit.CommitNanos.Add(int64(time.Since(f.begun)))
 	s.vit.DeadLetters.Add(int64(len(f.batch.dead)))
@@ -251,28 +250,4 @@ func (s *source) seek() {
 		}
 		s.reader.Seek(o.Input.Partition, s.cur.spans[o.Input.Partition].to)
 	}
-}
-
-// terminal tells errors that waiting does not mend.
-func terminal(err error) bool {
-	var (
-		recreated *broker.RecreatedError
-		behind    *store.TxIDBehindError
-		gap       *protocol.GapError
-		back      *protocol.WentBackError
-		signature *SignatureError
-		short     *ShortReplayError
-		grown     *GrownError
-		ranged    *RangeError
-	)
-	for _, target := range []error{
-		broker.ErrNoTopic, broker.ErrNoPermission, broker.ErrSettings, broker.ErrFull,
-		store.ErrNoPermission, store.ErrFull, store.ErrChanged, protocol.ErrFenced,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return errors.As(err, &recreated) || errors.As(err, &behind) || errors.As(err, &gap) || errors.As(err, &back) ||
-		errors.As(err, &signature) || errors.As(err, &short) || errors.As(err, &grown) || errors.As(err, &ranged)
 }

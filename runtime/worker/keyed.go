@@ -47,7 +47,7 @@ type keyed struct {
 	draining map[int32]runtime.Offset // ends to reach before the instance may stop; nil while it runs
 	gapAt    map[int32]runtime.Offset // gaps seen once: the row is read again before one is believed
 	idle     time.Time
-	backoff  time.Duration
+	patience patience
 }
 
 // bucket is what the instance has of one bucket: the protocol's memory, and what was merged since
@@ -204,15 +204,10 @@ func (k *keyed) restart(ctx context.Context) error {
 	return k.load(ctx)
 }
 
-// recover answers an error of the environment, as source.recover does.
+// recover answers an error: terminal ones stop the instance, others are waited out.
 func (k *keyed) recover(ctx context.Context, err error) error {
-	if terminal(err) {
-		return fmt.Errorf("%s: %w", k.op.Operator, err)
-	}
-	k.backoff = min(max(2*k.backoff, 20*time.Millisecond), time.Second)
-	k.log.Warn("starting again from the committed rows", "error", err, "after", k.backoff)
-	if sleep(ctx, k.backoff) != nil {
-		return nil
+	if err := k.patience.wait(ctx, k.log, k.op.Operator, err); err != nil || ctx.Err() != nil {
+		return err
 	}
 	return k.restart(ctx)
 }

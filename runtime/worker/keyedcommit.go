@@ -179,7 +179,9 @@ func (k *keyed) handleEvents(ctx context.Context) error {
 
 func (k *keyed) handle(ctx context.Context, e keyedEvent) error {
 	if ctx.Err() != nil {
-		if e.kind != polled {
+		if e.kind == polled {
+			k.polls.running = false
+		} else {
 			k.flight = nil
 		}
 		return nil
@@ -221,7 +223,12 @@ func (k *keyed) produce(ctx context.Context, f *keyedFlight) error {
 	if k.out == nil {
 		return nil
 	}
-	return k.out.produce(ctx, k.worker, k.appender, f.protocol.Stamps, f.ingest, k.vit)
+	crash.Point("keyed-computed")
+	err := k.out.produce(ctx, k.worker, k.appender, f.protocol.Stamps, f.ingest, k.vit)
+	if err == nil {
+		crash.Point("keyed-produced")
+	}
+	return err
 }
 
 func (k *keyed) commitFlight(ctx context.Context, f *keyedFlight) {
@@ -242,7 +249,7 @@ func (k *keyed) commitFlight(ctx context.Context, f *keyedFlight) {
 // done takes note of a commit.
 func (k *keyed) done(f *keyedFlight, res protocol.Result) {
 	k.prod.Committed()
-	k.flight, k.backoff = nil, 0
+	k.flight, k.patience = nil, patience{}
 	for _, b := range f.buckets {
 		b.recv.Committed(res.Gone)
 		b.spare.Reset()

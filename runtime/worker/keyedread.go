@@ -229,7 +229,10 @@ func (k *keyed) feedback(now time.Time) {
 		oldest = f.oldest
 	}
 	age := now.Sub(oldest)
-	k.vit.OldestNanos.Store(int64(age))
+	k.vit.OldestNanos.Store(0)
+	if age > 0 {
+		k.vit.OldestNanos.Store(oldest.UnixNano())
+	}
 	full := n >= k.HighBytes || age >= k.HighAge
 	if k.full {
 		full = n >= k.HighBytes/2 || age >= k.HighAge/2

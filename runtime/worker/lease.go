@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 )
@@ -30,6 +31,7 @@ func (w *worker) enter(ctx context.Context) error {
 		if err := w.Store.Register(ctx, w.self, w.Lease); err != nil {
 			return fmt.Errorf("registering the container: %w", err)
 		}
+		crash.Point("registered")
 		others, err := w.Store.Holders(ctx, w.self.Incarnation)
 		if err != nil {
 			return fmt.Errorf("listing containers: %w", err)
@@ -79,9 +81,11 @@ func (w *worker) outwait(ctx context.Context) error {
 
 func (w *worker) takeOver(ctx context.Context, h store.Holder) error {
 	w.Log.Info("taking over from a silent container", "holder", h.Name, "incarnation", h.Incarnation, "silent_for", -h.LeaseLeft)
+	crash.Point("taking-over")
 	if err := w.Store.Fence(ctx, h.Incarnation, runtime.Incarnation{}); err != nil {
 		return fmt.Errorf("fencing %s: %w", h.Name, err)
 	}
+	crash.Point("taken-over")
 	return nil
 }
 
@@ -146,7 +150,12 @@ func (w *worker) closeWriter(ctx context.Context, id runtime.WriterID) error {
 	w.writersMu.Lock()
 	delete(w.writers, id)
 	w.writersMu.Unlock()
-	return w.Store.CloseWriter(ctx, id)
+	crash.Point("writer-closing")
+	err := w.Store.CloseWriter(ctx, id)
+	if err == nil {
+		crash.Point("writer-closed")
+	}
+	return err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

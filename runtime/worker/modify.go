@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/exchange"
 	"github.com/selfregulating/sr/runtime/state"
 	"github.com/selfregulating/sr/runtime/store"
@@ -21,6 +22,7 @@ func (w *worker) modify(ctx context.Context, k *topology.Keyed, b runtime.Bucket
 	if err != nil {
 		return out, nil, fmt.Errorf("reading %d rows of %s[%d]: %w", len(keys), k.Operator, b, err)
 	}
+	crash.Point("rows-read")
 	rows := make([]store.Row, len(keys))
 	for i, s := range stored {
 		if rows[i], err = beginRow(k, b, keys[i], s, tx); err != nil {

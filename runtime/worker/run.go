@@ -11,6 +11,7 @@ import (
 
 	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/broker"
+	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/store"
 	"github.com/selfregulating/sr/runtime/topology"
 )
@@ -122,6 +123,7 @@ func (w *worker) prepare(ctx context.Context) error {
 		if err := w.Store.Assign(ctx, w.self.Incarnation, g.stage.Operator); err != nil {
 			return fmt.Errorf("taking the inputs of %s: %w", g.stage.Operator, err)
 		}
+		crash.Point("assigned")
 		for i := 0; i < max(1, g.stage.Parallelism); i++ {
 			inst, err := w.newInstance(g, i, gates[g.stage.Operator])
 			if err != nil {

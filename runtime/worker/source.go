@@ -41,7 +41,7 @@ type source struct {
 	rest       *rest // what of the last fetch did not fit into the batch
 	idleSince  time.Time
 	reloads    atomic.Bool
-	backoff    time.Duration
+	patience   patience
 }
 
 // record names one source record.
@@ -119,9 +119,22 @@ func (s *source) run(ctx context.Context, drain <-chan struct{}) error {
 		if draining && s.flight == nil {
 			return s.finish(ctx)
 		}
+		s.noteOldest()
 		if err := s.gatherMore(ctx, draining); err != nil {
 			return err
 		}
+	}
+}
+
+// noteOldest tells the vitals since when the oldest record waits for its commit.
+func (s *source) noteOldest() {
+	switch {
+	case s.flight != nil && s.flight.batch.moved:
+		s.vit.OldestNanos.Store(s.flight.batch.oldest.UnixNano())
+	case s.cur.moved:
+		s.vit.OldestNanos.Store(s.cur.oldest.UnixNano())
+	default:
+		s.vit.OldestNanos.Store(0)
 	}
 }
 
@@ -228,15 +241,10 @@ func (s *source) finish(ctx context.Context) error {
 	return nil
 }
 
-// recover answers an error of the environment: terminal ones stop the instance, others are waited out.
+// recover answers an error: terminal ones stop the instance, others are waited out.
 func (s *source) recover(ctx context.Context, err error) error {
-	if terminal(err) {
-		return fmt.Errorf("%s: %w", s.g.stage.Operator, err)
-	}
-	s.backoff = min(max(2*s.backoff, 20*time.Millisecond), time.Second)
-	s.log.Warn("starting again from the committed rows", "error", err, "after", s.backoff)
-	if sleep(ctx, s.backoff) != nil {
-		return nil
+	if err := s.patience.wait(ctx, s.log, s.g.stage.Operator, err); err != nil || ctx.Err() != nil {
+		return err
 	}
 	return s.restart(ctx)
 }

@@ -103,13 +103,13 @@ func (s *source) gatherChunk(c *broker.Chunk, r *rest, now time.Time) (bool, err
 			break
 		}
 		if !s.room(c.Partition, rec, r) {
-			s.cur.advance(c.Partition, at, int64(r.record-begin), now)
+			s.advance(c.Partition, at, r.record-begin, now)
 			return false, nil
 		}
 		if err := s.take(c.Partition, rec); err != nil {
 			if errors.Is(err, exchange.ErrBatchFull) {
 				r.blocked = true
-				s.cur.advance(c.Partition, at, int64(r.record-begin), now)
+				s.advance(c.Partition, at, r.record-begin, now)
 				return false, nil
 			}
 			return false, err
@@ -120,12 +120,18 @@ func (s *source) gatherChunk(c *broker.Chunk, r *rest, now time.Time) (bool, err
 			s.cur.ingest = rec.Timestamp
 		}
 	}
-	s.cur.advance(c.Partition, min(max(c.Next, at), end), int64(r.record-begin), now)
+	s.advance(c.Partition, min(max(c.Next, at), end), r.record-begin, now)
 	if c.End >= 0 {
 		s.behind[c.Partition] = max(0, c.End-sp.to)
 	}
-	s.vit.Records.Add(int64(r.record - begin))
 	return true, nil
+}
+
+// advance moves the batch's span of a partition, and the vitals with it.
+func (s *source) advance(p int32, to runtime.Offset, records int, now time.Time) {
+	s.cur.advance(p, to, int64(records), now)
+	s.vit.Records.Add(int64(records))
+	s.vit.SetPosition(p, s.cur.spans[p].to)
 }
 
 // room tells whether the batch may take another record. The bound is looked at every few records.

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/topology"
 )
@@ -77,6 +78,7 @@ func (w *worker) giveUp(ctx context.Context, writer runtime.WriterID, raise []ru
 		if err := w.Store.RaiseEpochs(ctx, w.self.Incarnation, raise); err != nil {
 			return fmt.Errorf("raising epochs: %w", err)
 		}
+		crash.Point("epochs-raised")
 	}
 	return nil
 }

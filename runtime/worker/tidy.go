@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/topology"
 )
@@ -20,7 +21,7 @@ const (
 func (w *worker) tidy(ctx context.Context) error {
 	trims := newTrims()
 	for {
-		if sleep(ctx, tidyEvery) != nil {
+		if sleep(ctx, w.tidyPause()) != nil {
 			return nil
 		}
 		if err := w.tidyWriters(ctx); err != nil && ctx.Err() == nil {
@@ -31,6 +32,9 @@ func (w *worker) tidy(ctx context.Context) error {
 		}
 	}
 }
+
+// tidyPause is shorter where leases are: who expects lives to be short has more to tidy.
+func (w *worker) tidyPause() time.Duration { return min(tidyEvery, 2*w.Lease) }
 
 func (w *worker) tidyWriters(ctx context.Context) error {
 	for _, g := range w.groups {
@@ -45,6 +49,7 @@ func (w *worker) tidyWriters(ctx context.Context) error {
 		if len(closed) == 0 {
 			continue
 		}
+		crash.Point("close-found")
 		offsets, err := w.closeOffsets(ctx, g.stage)
 		if err != nil {
 			return err
@@ -52,8 +57,12 @@ func (w *worker) tidyWriters(ctx context.Context) error {
 		if err := w.Store.ListClose(ctx, closed, offsets); err != nil {
 			return fmt.Errorf("storing close offsets of %s: %w", g.stage.Operator, err)
 		}
+		crash.Point("close-listed")
 	}
-	_, err := w.Store.DeleteWriters(ctx, w.TrimMargin)
+	n, err := w.Store.DeleteWriters(ctx, w.TrimMargin)
+	if n > 0 {
+		crash.Point("writers-deleted")
+	}
 	return err
 }
 
@@ -114,7 +123,7 @@ func (t *trims) due(now time.Time, margin time.Duration) map[runtime.OperatorID]
 
 // trim deletes consumed blocks behind the margin in every exchange.
 func (w *worker) trim(ctx context.Context, t *trims, now time.Time) error {
-	if now.Sub(t.last) < min(trimEvery, max(w.TrimMargin, tidyEvery)) {
+	if now.Sub(t.last) < min(trimEvery, max(w.TrimMargin, w.tidyPause())) {
 		return nil
 	}
 	t.last = now
@@ -138,6 +147,7 @@ func (w *worker) trim(ctx context.Context, t *trims, now time.Time) error {
 		if err := w.Broker.Trim(ctx, ExchangeTopic(w.Topology, op), below); err != nil {
 			return fmt.Errorf("trimming the exchange of %s: %w", op, err)
 		}
+		crash.Point("trimmed")
 	}
 	return nil
 }
