@@ -93,9 +93,9 @@ func (a *appender) timedOut(topic string, partition int32) error {
 	case at.leader == noLeader:
 		err = errNoLeader
 	case at.inSync < at.replicas:
-		err = fmt.Errorf("%w: %d of its %d copies are in sync, which may be fewer than min.insync.replicas; is a broker down?", broker.ErrFull, at.inSync, at.replicas)
+		err = fmt.Errorf("%w: %d of the %d copies of the partition are in sync, which may be fewer than min.insync.replicas; is a broker down?", broker.ErrUnreachable, at.inSync, at.replicas)
 	default:
-		err = fmt.Errorf("%w: its leader, broker %d, is there but does not take it; is its disk full or slow? See the broker's log", broker.ErrFull, at.leader)
+		err = fmt.Errorf("%w: the leader of the partition, broker %d, is there but does not take it; is its disk full or slow? See the broker's log", broker.ErrFull, at.leader)
 	}
 	return fmt.Errorf("given up after %s: %w", a.timeout, err)
 }

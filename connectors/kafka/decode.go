@@ -50,12 +50,13 @@ func (r *reader) takeSpare() *haul {
 type decoder struct {
 	decompressor kgo.Decompressor
 	options      kgo.ProcessFetchPartitionOpts
+	committed    bool // ends are last stable offsets
 	slab         *slab
 }
 
 func newDecoder(cfg broker.ReaderConfig) decoder {
 	s := new(slab)
-	d := decoder{decompressor: kgo.DefaultDecompressor(), slab: s}
+	d := decoder{decompressor: kgo.DefaultDecompressor(), slab: s, committed: cfg.ReadCommitted}
 	d.options.Topic = cfg.Topic
 	d.options.Pools = []kgo.Pool{s}
 	if cfg.ReadCommitted {
@@ -91,6 +92,7 @@ func (d *decoder) partition(h *haul, a asked, p *kmsg.FetchResponseTopicPartitio
 		Partition: p.Partition,
 		Records:   h.records[from:len(h.records):len(h.records)],
 		Next:      next,
+		End:       endOf(p, d.committed),
 	}})
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	errNoLeader    = errors.New("no broker leads the partition; it is read again once one does")
+	errNoLeader    = fmt.Errorf("%w: no broker leads the partition now", broker.ErrUnreachable)
 	errNoPartition = errors.New("there is no such partition")
 )
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/broker"
 )
 
@@ -17,18 +18,23 @@ func (s *source) skipEmptyTails(h *haul, cursors map[int32]asked, answer *kmsg.F
 		for i := range t.Partitions {
 			p := &t.Partitions[i]
 			a, ok := cursors[p.Partition]
-			end := p.HighWatermark
-			if s.r.cfg.ReadCommitted {
-				end = p.LastStableOffset
-			}
+			end := endOf(p, s.r.cfg.ReadCommitted)
 			if !ok || p.ErrorCode != 0 || end <= a.position {
 				continue
 			}
 			if s.isLocal(a) {
-				h.catches = append(h.catches, catch{a, broker.Chunk{Partition: p.Partition, Next: end}})
+				h.catches = append(h.catches, catch{a, broker.Chunk{Partition: p.Partition, Next: end, End: end}})
 			}
 		}
 	}
+}
+
+// endOf is how far a reader may read, as the leader's answer says.
+func endOf(p *kmsg.FetchResponseTopicPartition, readCommitted bool) runtime.Offset {
+	if readCommitted {
+		return p.LastStableOffset
+	}
+	return p.HighWatermark
 }
 
 // isLocal tells whether the leader itself holds whatever there is from the position on.

@@ -12,6 +12,17 @@ import (
 // caughtUp returns once all input present at its start is committed: first the sources up to the
 // ends listed now, then, stage by stage, each exchange up to the end it has by then.
 func (w *worker) caughtUp(ctx context.Context) error {
+	err := w.catchUp(ctx)
+	if ctx.Err() != nil {
+		return nil // whatever ended the run says why
+	}
+	if err == nil {
+		w.Log.Info("caught up")
+	}
+	return err
+}
+
+func (w *worker) catchUp(ctx context.Context) error {
 	ends := make([]map[int32]runtime.Offset, len(w.groups))
 	for n, g := range w.groups {
 		if g.stage.Spout == nil {
@@ -33,7 +44,6 @@ func (w *worker) caughtUp(ctx context.Context) error {
 			return err
 		}
 	}
-	w.Log.Info("caught up")
 	return nil
 }
 

@@ -17,6 +17,9 @@ import (
 // commitTimeout bounds one attempt of a commit; after it the outcome is unknown.
 const commitTimeout = time.Minute
 
+// requestTimeout bounds one attempt of everything else that is asked of the store or the broker.
+const requestTimeout = 15 * time.Second
+
 // commit runs the transaction, again and again while the store cannot be reached at all, which means
 // that nothing happened. Every other answer is the caller's.
 func (w *worker) commit(ctx context.Context, c protocol.Commit, writes store.Writes) (protocol.Result, error) {
@@ -53,19 +56,44 @@ func (w *worker) commitOrBury(ctx context.Context, c protocol.Commit, writes sto
 		return w.commit(ctx, c, writes) // it was refused by a state that has changed since
 	}
 	w.Log.Warn("the database refused entries; they become dead letters", "operator", data.Operator, "entries", len(refused), "first", refused[0].Reason)
-	bury(c, &writes, refused)
+	bury(&writes, refused)
 	return w.commit(ctx, c, writes)
 }
 
+// refusedError: the database refuses entries whose new values went into the blocks of the batch, so
+// the batch cannot be committed without them (▲ Writing 4): it is built again.
+type refusedError struct{ refused []store.Refusal }
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("the database refused %d entries, the first because: %s", len(e.refused), e.refused[0].Reason)
+}
+
+// commitEmitting commits a batch whose rows were handed on.
+func (w *worker) commitEmitting(ctx context.Context, c protocol.Commit, writes store.Writes) (protocol.Result, error) {
+	res, err := w.commit(ctx, c, writes)
+	var data *store.DataError
+	if !errors.As(err, &data) {
+		return res, err
+	}
+	refused, err := w.Store.Refused(ctx, writes)
+	if err != nil {
+		return res, fmt.Errorf("looking for the entries that were refused (%w): %w", data, err)
+	}
+	if len(refused) == 0 {
+		return res, data
+	}
+	return res, &refusedError{refused}
+}
+
 // bury moves refused entries from the writes to the dead letters.
-func bury(c protocol.Commit, w *store.Writes, refused []store.Refusal) {
-	gone := map[string]bool{}
+func bury(w *store.Writes, refused []store.Refusal) {
+	gone, txids := map[string]bool{}, writtenBy(w)
 	for _, r := range refused {
 		op := runtime.OperatorID(r.Table.Operator)
 		gone[entryName(op, r.Bucket, r.Key)] = true
 		in := runtime.Input{Operator: op, Partition: r.Bucket}
 		w.DeadLetters = append(w.DeadLetters, store.DeadLetter{
-			Operator: op, Input: in, TxID: txidOf(c, in), Partition: r.Bucket, Offset: -1, Attempts: 1,
+			Operator: op, Input: in, TxID: txids[in], Partition: r.Bucket, Offset: -1, Attempts: 1,
 			Error: r.Reason, Key: r.Key, Payload: []byte(exchange.FormatKey(r.Key)),
 		})
 	}
@@ -94,20 +122,27 @@ func entryName(op runtime.OperatorID, b runtime.Bucket, key []byte) string {
 	return fmt.Sprintf("%s/%d/%s", op, b, key)
 }
 
-func txidOf(c protocol.Commit, in runtime.Input) runtime.TxID {
-	for _, m := range c.Moves {
-		if m.Input.Partition == in.Partition {
-			return m.TxID
+// writtenBy is, by bucket, the txid of the batch that its writes belong to.
+func writtenBy(w *store.Writes) map[runtime.Input]runtime.TxID {
+	txids := map[runtime.Input]runtime.TxID{}
+	for _, f := range w.Folds {
+		txids[runtime.Input{Operator: runtime.OperatorID(f.Table.Operator), Partition: f.Bucket}] = f.TxID
+	}
+	for _, r := range w.Rows {
+		if len(r.Rows) > 0 {
+			txids[runtime.Input{Operator: runtime.OperatorID(r.Table.Operator), Partition: r.Bucket}] = r.Rows[0].TxID
 		}
 	}
-	return 0
+	return txids
 }
 
 // retry calls f until it works, ctx ends or the error is terminal.
-func retry[T any](ctx context.Context, log *slog.Logger, doing string, f func() (T, error)) (T, error) {
+func retry[T any](ctx context.Context, log *slog.Logger, doing string, f func(context.Context) (T, error)) (T, error) {
 	wait := 20 * time.Millisecond
 	for {
-		v, err := f()
+		attempt, cancel := context.WithTimeout(ctx, requestTimeout)
+		v, err := f(attempt)
+		cancel()
 		if err == nil || terminal(err) {
 			return v, wrap(doing, err)
 		}
@@ -136,12 +171,12 @@ type emit func(key []byte, row []any) error
 
 // writeBucket adds to w what the entries of t do to the state of one bucket: a fold in SQL, or rows
 // that were read, modified and are to be written. With emit, every key's new row is given to it.
-func (w *worker) writeBucket(ctx context.Context, k *topology.Keyed, b runtime.Bucket, tx runtime.TxID, t *exchange.BucketTable, to emit, writes *store.Writes) error {
+func (w *worker) writeBucket(ctx context.Context, k *topology.Keyed, b runtime.Bucket, tx runtime.TxID, t *exchange.BucketTable, to emit, refused map[string]string, writes *store.Writes) error {
 	if k.Reduce == nil {
 		writes.Folds = append(writes.Folds, store.Fold{Table: k.Table, Bucket: b, TxID: tx, Partials: t})
 		return nil
 	}
-	rows, dead, err := w.modify(ctx, k, b, tx, t, to)
+	rows, dead, err := w.modify(ctx, k, b, tx, t, to, refused)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,6 @@ type flight struct {
 	protocol    *protocol.Flight
 	batch       *gather
 	descriptors []protocol.Descriptor
-	idle        bool
-	acked       bool
 	begun       time.Time
 }
 
@@ -128,13 +126,13 @@ func (s *source) commitAs(ctx context.Context, f *flight) (protocol.Result, erro
 	}
 	switch s.g.stage.Spout.Kind {
 	case topology.AtMostOnce:
-		c.Moves, w.DeadLetters = nil, nil
+		c.Moves, w.DeadLetters = nil, w.DeadLetters[len(f.batch.dead):] // those of records went with the progress
 		return s.commitOrBury(ctx, c, w)
 	case topology.AtLeastOnce:
 		output := c
 		output.Moves = nil
-		dead := w.DeadLetters
-		w.DeadLetters = nil
+		dead := w.DeadLetters[:len(f.batch.dead)]
+		w.DeadLetters = w.DeadLetters[len(f.batch.dead):]
 		if _, err := s.commitOrBury(ctx, output, w); err != nil {
 			return protocol.Result{}, err
 		}
@@ -157,7 +155,7 @@ func (s *source) writes(ctx context.Context, f *flight) (store.Writes, error) {
 			if t.Len() == 0 {
 				continue
 			}
-			if err := s.writeBucket(ctx, e.To, m.Input.Partition, m.TxID, t, nil, &w); err != nil {
+			if err := s.writeBucket(ctx, e.To, m.Input.Partition, m.TxID, t, nil, nil, &w); err != nil {
 				return w, err
 			}
 			s.vit.Rows.Add(int64(t.Len()))
@@ -210,14 +208,12 @@ func (s *source) failed(ctx context.Context, e event) error {
 
 // replayedWhole checks that a replayed batch holds what its descriptors say.
 func (s *source) replayedWhole(b *gather) error {
-	for p, ds := range s.replays {
-		d, sp := ds[0], b.spans[p]
-		if sp == nil {
-			continue
-		}
-		if sp.records < d.Count {
-			return &ShortReplayError{d.Input, d.TxID, d.From, d.To, d.Count, sp.records}
-		}
+	d, replaying := s.replaying()
+	if !replaying {
+		return nil
+	}
+	if sp := b.spans[d.Input.Partition]; sp.records < d.Count {
+		return &ShortReplayError{d.Input, d.TxID, d.From, d.To, d.Count, sp.records}
 	}
 	return nil
 }
@@ -244,8 +240,9 @@ func (s *source) endReplays(f *flight) {
 
 // seek starts reading every owned partition that is to be read now.
 func (s *source) seek() {
+	d, replaying := s.replaying()
 	for _, o := range s.em.Owned() {
-		if len(s.replays) > 0 && len(s.replays[o.Input.Partition]) == 0 {
+		if replaying && d.Input.Partition != o.Input.Partition {
 			continue
 		}
 		s.reader.Seek(o.Input.Partition, s.cur.spans[o.Input.Partition].to)

@@ -81,6 +81,14 @@ func (g *gather) add(p int32, r *broker.Record) error {
 		g.abort()
 		return err
 	}
+	if len(g.tables) > 1 {
+		for _, t := range g.tables {
+			if err := t.Check(); err != nil {
+				g.abort()
+				return err
+			}
+		}
+	}
 	for i, t := range g.tables {
 		err := t.CommitRecord()
 		if err == nil {

@@ -116,6 +116,7 @@ func (w *worker) prepareExchange(ctx context.Context, k *topology.Keyed) (broker
 
 // grow looks for new partitions of the source topics until ctx ends, and hands their rows out.
 func (w *worker) grow(ctx context.Context) error {
+	missing := 0 // a broker that starts may not know its topics yet
 	for {
 		if sleep(ctx, growEvery) != nil {
 			return nil
@@ -124,8 +125,14 @@ func (w *worker) grow(ctx context.Context) error {
 			if g.stage.Spout == nil {
 				continue
 			}
-			if err := w.growSpout(ctx, g); err != nil {
-				if terminal(err) {
+			err := w.growSpout(ctx, g)
+			if errors.Is(err, broker.ErrNoTopic) {
+				missing++
+			} else {
+				missing = 0
+			}
+			if err != nil {
+				if terminal(err) && (missing == 0 || missing >= 5) {
 					return err
 				}
 				if ctx.Err() == nil {

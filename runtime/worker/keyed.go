@@ -45,9 +45,14 @@ type keyed struct {
 	gate     *gate
 	full     bool
 	draining map[int32]runtime.Offset // ends to reach before the instance may stop; nil while it runs
-	gapAt    map[int32]runtime.Offset // gaps seen once: the row is read again before one is believed
-	idle     time.Time
-	patience patience
+	// refused are entries that the database refused after their values had been handed on: they become
+	// dead letters when the batch is built again.
+	refused map[string]string
+	// emitBytes bounds what a batch gathers if its new values go on to another stage: their blocks have
+	// a bound, too. Halved when one does not fit.
+	emitBytes int
+	gapAt     map[int32]runtime.Offset // gaps seen once: the row is read again before one is believed
+	patience  patience
 }
 
 // bucket is what the instance has of one bucket: the protocol's memory, and what was merged since
@@ -57,6 +62,7 @@ type bucket struct {
 	dirty, spare *exchange.BucketTable
 	since        time.Time // when the oldest block of this batch was read
 	held         int       // bytes of undecided blocks
+	committed    time.Time // when it was frozen last
 	ingest       int64
 	dead         []store.DeadLetter
 }
@@ -68,8 +74,8 @@ func (w *worker) newKeyed(g *group, index int, own *gate) (*keyed, error) {
 		vit:    w.Vitals.Add(g.stage.Operator, index),
 		waker:  newWaker(),
 		events: make(chan keyedEvent, 4),
-		gapAt:  map[int32]runtime.Offset{},
-		prod:   protocol.Production{Container: w.self.Incarnation, Emits: emits(g.stage)},
+		gapAt:  map[int32]runtime.Offset{}, refused: map[string]string{},
+		prod: protocol.Production{Container: w.self.Incarnation, Emits: emits(g.stage)},
 	}
 	var err error
 	// Tuples that travelled apart are combined here, unless each is needed on its own.
@@ -82,11 +88,14 @@ func (w *worker) newKeyed(g *group, index int, own *gate) (*keyed, error) {
 	}
 	if k.prod.Emits {
 		if k.appender, err = w.Broker.NewAppender(broker.AppenderConfig{}); err != nil {
+			k.close()
 			return nil, fmt.Errorf("opening a producer: %w", err)
 		}
 		if k.out, err = newOutbox(g.stage); err != nil {
+			k.close()
 			return nil, err
 		}
+		k.emitBytes = exchange.BlockTarget
 		k.emit = k.out.fill(k.op)
 	}
 	return k, nil
@@ -141,7 +150,7 @@ func (k *keyed) run(ctx context.Context, drain <-chan struct{}) error {
 // load takes the instance's buckets from their rows: receivers with nothing but the row, no decision
 // cached (▲ Receiving 7), reading from the resume offset.
 func (k *keyed) load(ctx context.Context) error {
-	rows, err := retry(ctx, k.log, "reading progress", func() ([]protocol.Progress, error) {
+	rows, err := retry(ctx, k.log, "reading progress", func(ctx context.Context) ([]protocol.Progress, error) {
 		return k.Store.Load(ctx, k.op.Operator)
 	})
 	if err != nil || ctx.Err() != nil {
@@ -154,7 +163,7 @@ func (k *keyed) load(ctx context.Context) error {
 		if !mine(p, k.index, max(1, k.g.stage.Parallelism)) || row.Owner != k.self.Incarnation {
 			continue
 		}
-		b := &bucket{recv: protocol.NewReceiver(row), dirty: exchange.NewBucketTable(k.shape), spare: exchange.NewBucketTable(k.shape)}
+		b := &bucket{recv: protocol.NewReceiver(row), dirty: exchange.NewBucketTable(k.shape), spare: exchange.NewBucketTable(k.shape), committed: time.Now()}
 		k.buckets[p] = b
 		k.order = append(k.order, b)
 		k.reader.Seek(p, row.Position)
@@ -173,7 +182,7 @@ func (k *keyed) checkWentBack(ctx context.Context, rows []protocol.Progress) err
 	if len(ids) == 0 {
 		return nil
 	}
-	view, err := retry(ctx, k.log, "reading decisions", func() (protocol.View, error) { return k.Store.View(ctx, ids) })
+	view, err := retry(ctx, k.log, "reading decisions", func(ctx context.Context) (protocol.View, error) { return k.Store.View(ctx, ids) })
 	if err != nil {
 		return err
 	}
@@ -195,7 +204,7 @@ func (k *keyed) restart(ctx context.Context) error {
 		k.reader.Leave(p)
 	}
 	writer, raise := k.prod.Void()
-	if _, err := retry(ctx, k.log, "giving up a batch", func() (struct{}, error) {
+	if _, err := retry(ctx, k.log, "giving up a batch", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, k.giveUp(ctx, writer, raise)
 	}); err != nil {
 		return err
@@ -219,10 +228,14 @@ func (k *keyed) settle(ctx context.Context, fresh bool) error {
 		return nil
 	}
 	for p, b := range k.buckets {
-		if len(b.recv.Pending()) == 0 {
+		if len(b.recv.Pending()) == 0 || k.emitFull(b) {
 			continue
 		}
-		apply, err := b.recv.Settle(view, fresh && b.recv.Read == k.polls.asked[p])
+		var asked runtime.Offset
+		if fresh {
+			asked = k.polls.asked[p]
+		}
+		apply, err := b.recv.SettleAsked(view, asked)
 		for _, block := range apply {
 			if err := k.merge(b, block); err != nil {
 				return err
@@ -253,6 +266,10 @@ func (k *keyed) gap(ctx context.Context, err error) error {
 	k.gapAt[g.Input.Partition] = g.Offset
 	return k.restart(ctx)
 }
+
+// emitFull tells whether a bucket whose new values go on to another stage has gathered as much as one
+// batch should emit; the rest of its blocks waits for the next.
+func (k *keyed) emitFull(b *bucket) bool { return k.out != nil && b.dirty.Bytes() >= k.emitBytes }
 
 func (k *keyed) merge(b *bucket, block protocol.Block) error {
 	h, body, err := exchange.ParseBlock(block.Body)

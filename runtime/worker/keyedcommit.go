@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/selfregulating/sr/runtime/crash"
+	"github.com/selfregulating/sr/runtime/exchange"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 )
@@ -57,20 +58,34 @@ func (k *keyed) dueAt() (time.Time, bool) {
 		}
 	}
 	switch {
+	case held(k.g.gates) && k.draining == nil: // between batches, never between produce and commit
+		return time.Time{}, false
 	case oldest.IsZero():
-		return k.idle.Add(k.Lease), !k.idle.IsZero()
+		return k.idleAt()
 	case rows > k.CommitRows && k.draining == nil:
 		return oldest.Add(k.CommitTime), true
 	}
 	return oldest.Add(k.Freshness), true
 }
 
+// idleAt is when the bucket that was committed longest ago has to be committed again (▲ idle owners
+// commit now and then, so that they notice a lost epoch, or a database that went back).
+func (k *keyed) idleAt() (time.Time, bool) {
+	if len(k.order) == 0 || k.draining != nil {
+		return time.Time{}, false
+	}
+	first := k.order[0].committed
+	for _, b := range k.order {
+		if b.committed.Before(first) {
+			first = b.committed
+		}
+	}
+	return first.Add(k.Lease), true
+}
+
 // commitDue freezes whole buckets, oldest first, while they have fewer rows than a transaction
 // should, and starts their commit.
 func (k *keyed) commitDue(ctx context.Context, now time.Time) error {
-	if k.idle.IsZero() {
-		k.idle = now
-	}
 	for _, b := range k.order {
 		if b.since.IsZero() && b.recv.Moved() {
 			b.since = now
@@ -80,12 +95,9 @@ func (k *keyed) commitDue(ctx context.Context, now time.Time) error {
 	if !ok || now.Before(due) && k.draining == nil {
 		return nil
 	}
-	chosen := k.choose()
+	chosen := k.choose(now)
 	if len(chosen) == 0 {
-		if k.draining != nil {
-			return nil
-		}
-		chosen = slices.Clone(k.order) // ▲ idle owners commit now and then
+		return nil
 	}
 	if k.prod.Emits && k.prod.Writer().IsZero() {
 		id, err := k.openWriter(ctx, string(k.op.Operator))
@@ -98,21 +110,28 @@ func (k *keyed) commitDue(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (k *keyed) choose() []*bucket {
-	var moved []*bucket
+// choose takes the buckets that moved, oldest first, up to the bounds of a transaction, and those that
+// were idle for a lease.
+func (k *keyed) choose(now time.Time) []*bucket {
+	var moved, chosen []*bucket
 	for _, b := range k.order {
-		if b.recv.Moved() {
+		switch {
+		case b.recv.Moved():
 			moved = append(moved, b)
+		case now.Sub(b.committed) >= k.Lease:
+			chosen = append(chosen, b)
 		}
 	}
 	slices.SortFunc(moved, func(a, b *bucket) int { return a.since.Compare(b.since) })
-	rows := 0
+	rows, bytes := 0, 0
 	for i, b := range moved {
-		if rows += b.dirty.Len(); i > 0 && rows > k.CommitRows {
-			return moved[:i]
+		rows, bytes = rows+b.dirty.Len(), bytes+b.dirty.Bytes()
+		if i > 0 && (rows > k.CommitRows || k.out != nil && bytes > k.emitBytes) {
+			break
 		}
+		chosen = append(chosen, b)
 	}
-	return moved
+	return chosen
 }
 
 // freeze swaps the tables of the buckets and starts what a commit needs before it.
@@ -134,12 +153,12 @@ func (k *keyed) freeze(ctx context.Context, chosen []*bucket, now time.Time) {
 		if f.ingest == 0 || b.ingest != 0 && b.ingest < f.ingest {
 			f.ingest = b.ingest
 		}
-		b.dead, b.since, b.ingest = nil, time.Time{}, 0
+		b.dead, b.since, b.ingest, b.committed = nil, time.Time{}, 0, now
 		if len(b.recv.Pending()) > 0 {
 			b.since = now
 		}
 	}
-	k.flight, k.idle = f, now
+	k.flight = f
 	crash.Point("keyed-frozen")
 	go func() {
 		err := k.compute(ctx, f)
@@ -157,7 +176,7 @@ func (k *keyed) compute(ctx context.Context, f *keyedFlight) error {
 		if b.spare.Len() == 0 {
 			continue
 		}
-		if err := k.writeBucket(ctx, k.op, b.recv.Input.Partition, f.moves[i].TxID, b.spare, k.emit, &f.writes); err != nil {
+		if err := k.writeBucket(ctx, k.op, b.recv.Input.Partition, f.moves[i].TxID, b.spare, k.emit, k.refused, &f.writes); err != nil {
 			return err
 		}
 	}
@@ -234,7 +253,11 @@ func (k *keyed) produce(ctx context.Context, f *keyedFlight) error {
 func (k *keyed) commitFlight(ctx context.Context, f *keyedFlight) {
 	go func() {
 		crash.Point("keyed-committing")
-		res, err := k.commitOrBury(ctx, f.protocol.Commit, f.writes)
+		commit := k.commitOrBury
+		if k.out != nil {
+			commit = k.commitEmitting
+		}
+		res, err := commit(ctx, f.protocol.Commit, f.writes)
 		if err == nil {
 			crash.Point("keyed-committed")
 			if k.out != nil {
@@ -253,9 +276,10 @@ func (k *keyed) done(f *keyedFlight, res protocol.Result) {
 	for _, b := range f.buckets {
 		b.recv.Committed(res.Gone)
 		b.spare.Reset()
+		delete(k.gapAt, b.recv.Input.Partition)
 	}
 	k.decisions.Pruned(res.Gone)
-	clear(k.gapAt)
+	clear(k.refused)
 	k.vit.Batches.Add(1)
 	k.vit.Rows.Add(f.rows)
 	k.vit.DeadLetters.Add(int64(len(f.writes.DeadLetters)))
@@ -265,9 +289,17 @@ func (k *keyed) done(f *keyedFlight, res protocol.Result) {
 // failed answers a commit that did not happen, or may still: see source.failed.
 func (k *keyed) failed(ctx context.Context, e keyedEvent) error {
 	k.flight = nil
-	if errors.Is(e.err, protocol.ErrUnknown) {
+	var refused *refusedError
+	switch {
+	case errors.As(e.err, &refused):
+		for _, r := range refused.refused {
+			k.refused[entryName(k.op.Operator, r.Bucket, r.Key)] = r.Reason
+		}
+	case errors.Is(e.err, protocol.ErrUnknown):
 		k.prod.Lost()
 		crash.Point("keyed-unknown")
+	case errors.Is(e.err, exchange.ErrBatchFull):
+		k.emitBytes = max(k.emitBytes/2, 4<<10)
 	}
 	return k.recover(ctx, e.err)
 }

@@ -161,6 +161,8 @@ func (k *keyed) pollDue(ctx context.Context, now time.Time) {
 	}
 	ids := k.decisions.Wanted(receivers)
 	go func() {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
 		view, err := k.Store.View(ctx, ids)
 		k.events <- keyedEvent{kind: polled, view: view, err: err}
 		k.wakeState()
@@ -243,7 +245,7 @@ func (k *keyed) feedback(now time.Time) {
 
 // beginDrain lists where the exchange ends now that every feeder has stopped.
 func (k *keyed) beginDrain(ctx context.Context) error {
-	offsets, err := retry(ctx, k.log, "listing the ends of the exchange", func() (map[int32]broker.Offsets, error) {
+	offsets, err := retry(ctx, k.log, "listing the ends of the exchange", func(ctx context.Context) (map[int32]broker.Offsets, error) {
 		o, err := k.Broker.Offsets(ctx, k.g.topic.Name)
 		if err == nil && len(o) < k.op.Buckets {
 			err = errors.New("some bucket has no leader")

@@ -137,6 +137,8 @@ func (w *worker) beat(ctx context.Context) error {
 func (w *worker) openWriter(ctx context.Context, stage string) (runtime.WriterID, error) {
 	w.writersMu.Lock()
 	defer w.writersMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	id := runtime.NewWriterID()
 	if err := w.Store.OpenWriter(ctx, w.self.Incarnation, stage, id); err != nil {
 		return runtime.WriterID{}, fmt.Errorf("opening a writer of %s: %w", stage, err)

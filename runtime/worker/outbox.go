@@ -47,7 +47,14 @@ func (o *outbox) fill(k *topology.Keyed) emit {
 		err := handle(key, row)
 		for _, t := range o.tables {
 			if err == nil {
-				err = t.CommitRecord()
+				err = t.Check()
+			}
+		}
+		for i, t := range o.tables {
+			if err == nil {
+				if err = t.CommitRecord(); err != nil && i > 0 {
+					err = fmt.Errorf("%w: %w", errPartial, err)
+				}
 			}
 			if err != nil {
 				t.AbortRecord()

@@ -16,21 +16,25 @@ import (
 // patience says how failures of one instance in a row are waited out. A success resets it.
 type patience struct {
 	pause time.Duration
-	// strange counts errors that nobody foresaw: repeated, they are a defect, and waiting hides it.
-	strange int
+	// strange is since when errors come that nobody foresaw: if they stay, they are a defect, and
+	// waiting hides it.
+	strange time.Time
 }
 
-const maxStrange = 5
+const maxStrange = 30 * time.Second
 
 // wait answers nil after a pause if the instance should start again from its rows, else why it stops.
 func (p *patience) wait(ctx context.Context, log *slog.Logger, op runtime.OperatorID, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if !transient(err) {
-		p.strange++
+	switch {
+	case transient(err):
+		p.strange = time.Time{}
+	case p.strange.IsZero():
+		p.strange = time.Now()
 	}
-	if terminal(err) || p.strange >= maxStrange {
+	if terminal(err) || !p.strange.IsZero() && time.Since(p.strange) >= maxStrange {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	p.pause = min(max(2*p.pause, 20*time.Millisecond), time.Second)
@@ -41,6 +45,10 @@ func (p *patience) wait(ctx context.Context, log *slog.Logger, op runtime.Operat
 
 // transient tells errors that are expected to go away.
 func transient(err error) bool {
+	var refused *refusedError
+	if errors.As(err, &refused) {
+		return true
+	}
 	for _, target := range []error{
 		protocol.ErrLost, protocol.ErrUnknown, store.ErrUnreachable, broker.ErrUnreachable, context.DeadlineExceeded,
 	} {

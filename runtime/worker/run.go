@@ -147,6 +147,7 @@ func (w *worker) loops(ctx, work context.Context, stop context.CancelCauseFunc, 
 	drain := make(chan struct{})
 	var once sync.Once
 	drained := func() { once.Do(func() { close(drain) }) }
+	defer drained()
 	defer context.AfterFunc(ctx, drained)()
 
 	loops, loopCtx := errgroup.WithContext(work)

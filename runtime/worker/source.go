@@ -39,9 +39,10 @@ type source struct {
 	poison     map[record]error
 	cutBefore  map[record]bool
 	rest       *rest // what of the last fetch did not fit into the batch
-	idleSince  time.Time
-	reloads    atomic.Bool
-	patience   patience
+	// committedAt is, by partition, when it was last part of a batch.
+	committedAt map[int32]time.Time
+	reloads     atomic.Bool
+	patience    patience
 }
 
 // record names one source record.
@@ -57,7 +58,7 @@ func (w *worker) newSource(g *group, index int) (*source, error) {
 		vit:    w.Vitals.Add(g.stage.Operator, index),
 		waker:  newWaker(),
 		events: make(chan event, 2),
-		poison: map[record]error{}, cutBefore: map[record]bool{},
+		poison: map[record]error{}, cutBefore: map[record]bool{}, committedAt: map[int32]time.Time{},
 	}
 	var err error
 	for _, into := range []**gather{&s.cur, &s.spare} {
@@ -72,6 +73,7 @@ func (w *worker) newSource(g *group, index int) (*source, error) {
 	}
 	if s.em.Emits {
 		if s.appender, err = w.Broker.NewAppender(broker.AppenderConfig{}); err != nil {
+			s.close()
 			return nil, fmt.Errorf("opening a producer: %w", err)
 		}
 	}
@@ -153,10 +155,7 @@ func (s *source) dueAt(now time.Time) (time.Time, bool) {
 	case held(s.g.gates): // between batches, never between produce and commit
 		return time.Time{}, false
 	case !g.moved:
-		if s.idleSince.IsZero() {
-			s.idleSince = now
-		}
-		return s.idleSince.Add(s.Lease), true // ▲ idle owners commit now and then
+		return s.idleAt(now)
 	case s.curFull():
 		return now, true
 	case s.backlog():
@@ -166,7 +165,7 @@ func (s *source) dueAt(now time.Time) (time.Time, bool) {
 }
 
 func (s *source) curFull() bool {
-	return s.cur.full(s.BatchBytes, 2*s.CommitRows) || s.rest != nil && s.rest.blocked
+	return len(s.replays) == 0 && (s.cur.full(s.BatchBytes, 2*s.CommitRows) || s.rest != nil && s.rest.blocked)
 }
 
 // backlog tells whether more waits in the topic than the batch holds.
@@ -194,34 +193,57 @@ func (s *source) cut(ctx context.Context) error {
 		return err
 	}
 	s.vit.Tuples.Add(b.tuples())
-	f := s.em.Begin(s.cuts(b), b.out.nonEmpty())
+	cuts := s.cuts(b, time.Now())
+	if len(cuts) == 0 {
+		return nil
+	}
+	f := s.em.Begin(cuts, b.out.nonEmpty())
 	s.cur, s.spare = s.spare, nil
 	s.openSpans()
-	s.idleSince = time.Time{}
 	if s.rest != nil {
 		s.rest.blocked = false
 	}
 	s.flight = &flight{protocol: f, batch: b, descriptors: s.describe(b, f)}
-	if !b.moved {
-		s.flight.idle = true
-	}
 	crash.Point("source-gathered")
 	s.launch(ctx, s.flight)
 	return nil
 }
 
-// cuts lists what the batch moves. A batch that moved nothing names every owned partition.
-func (s *source) cuts(b *gather) []protocol.Cut {
+// cuts lists what the batch moves, and every partition that was not committed for a lease (▲ idle owners
+// commit now and then).
+func (s *source) cuts(b *gather, now time.Time) []protocol.Cut {
 	var cuts []protocol.Cut
 	for _, o := range s.em.Owned() {
-		sp := b.spans[o.Input.Partition]
-		if sp == nil || b.moved && sp.to == sp.from && sp.records == 0 && !sp.jumped {
+		p := o.Input.Partition
+		sp := b.spans[p]
+		if len(s.replays[p]) > 0 && p != s.replayedPartition() { // its next txid belongs to its descriptor
 			continue
 		}
-		epoch := max(sp.leaderEpoch, s.rows[o.Input.Partition].LeaderEpoch)
+		if sp == nil || sp.to == sp.from && !sp.jumped && now.Sub(s.committedAt[p]) < s.Lease {
+			continue
+		}
+		s.committedAt[p] = now
+		epoch := max(sp.leaderEpoch, s.rows[p].LeaderEpoch)
 		cuts = append(cuts, protocol.Cut{Input: o.Input, Position: sp.to, TopicID: s.g.topic.ID, LeaderEpoch: epoch})
 	}
 	return cuts
+}
+
+// idleAt is when the partition that was committed longest ago has to be committed again.
+func (s *source) idleAt(now time.Time) (time.Time, bool) {
+	first, some := now, false
+	for _, o := range s.em.Owned() {
+		at, known := s.committedAt[o.Input.Partition]
+		if !known {
+			s.committedAt[o.Input.Partition] = now
+			at = now
+		}
+		if at.Before(first) {
+			first = at
+		}
+		some = true
+	}
+	return first.Add(s.Lease), some
 }
 
 // openSpans starts the next batch where the one before ended.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/selfregulating/sr/runtime"
@@ -102,12 +104,12 @@ func (s *source) gatherChunk(c *broker.Chunk, r *rest, now time.Time) (bool, err
 		if rec.Offset >= end {
 			break
 		}
-		if !s.room(c.Partition, rec, r) {
+		if !s.room(c.Partition, rec, r, s.cur.moved || at > sp.to) {
 			s.advance(c.Partition, at, r.record-begin, now)
 			return false, nil
 		}
 		if err := s.take(c.Partition, rec); err != nil {
-			if errors.Is(err, exchange.ErrBatchFull) {
+			if errors.Is(err, exchange.ErrBatchFull) && !errors.Is(err, errPartial) {
 				r.blocked = true
 				s.advance(c.Partition, at, r.record-begin, now)
 				return false, nil
@@ -134,9 +136,14 @@ func (s *source) advance(p int32, to runtime.Offset, records int, now time.Time)
 	s.vit.SetPosition(p, s.cur.spans[p].to)
 }
 
-// room tells whether the batch may take another record. The bound is looked at every few records.
-func (s *source) room(p int32, rec *broker.Record, r *rest) bool {
-	if len(s.cutBefore) > 0 && s.cutBefore[record{p, rec.Offset}] && s.cur.moved {
+// room tells whether the batch, which holds something already or not, may take another record. The
+// bound is looked at every few records; a replay has none but its recorded end.
+func (s *source) room(p int32, rec *broker.Record, r *rest, holds bool) bool {
+	if len(s.replays) > 0 {
+		return true
+	}
+	if len(s.cutBefore) > 0 && s.cutBefore[record{p, rec.Offset}] && holds {
+		delete(s.cutBefore, record{p, rec.Offset})
 		r.blocked = true
 		return false
 	}
@@ -205,32 +212,43 @@ func (s *source) fetchErrors(ctx context.Context, errs []broker.PartitionError) 
 	return nil
 }
 
-// outOfRange follows the spout's policy, after the row has been read again (▲ Receiving 8): another
-// may have moved it meanwhile.
+// outOfRange follows the spout's policy, after the rows have been read again (▲ Receiving 8): another
+// may have moved them meanwhile. Every partition is looked at: after a retention they are lost together.
 func (s *source) outOfRange(ctx context.Context, out *broker.OutOfRangeError) error {
-	in := runtime.Input{Operator: s.g.stage.Operator, Partition: out.Partition}
-	if err := s.restart(ctx); err != nil {
+	if err := s.restart(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	row, ok := s.rows[out.Partition]
-	if !ok || row.Position >= out.Offsets.Start && row.Position <= out.Offsets.End {
-		return nil
-	}
-	policy := s.g.stage.Spout.OutOfRange
-	if !policy.Skip || len(s.replays[out.Partition]) > 0 {
-		return &RangeError{in, out}
-	}
-	to, err := s.skipTo(ctx, out, policy.To)
+	offsets, err := s.Broker.Offsets(ctx, s.g.topic.Name)
 	if err != nil {
-		return s.recover(ctx, err)
+		return s.recover(ctx, fmt.Errorf("listing the offsets of %s: %w", s.g.topic.Name, err))
 	}
-	s.vit.SkippedOffsets.Add(max(0, to-row.Position))
+	for p, row := range s.rows {
+		o, known := offsets[p]
+		if !known || row.Position >= o.Start && row.Position <= o.End {
+			continue
+		}
+		lost := &broker.OutOfRangeError{Topic: s.g.topic.Name, Partition: p, At: row.Position, Offsets: o}
+		if policy := s.g.stage.Spout.OutOfRange; !policy.Skip || len(s.replays[p]) > 0 {
+			return &RangeError{row.Input, lost}
+		}
+		if err := s.skip(ctx, row, lost); err != nil {
+			return s.recover(ctx, err)
+		}
+	}
+	return nil
+}
+
+// skip moves a partition to where its policy says, and tells what was lost.
+func (s *source) skip(ctx context.Context, row protocol.Progress, out *broker.OutOfRangeError) error {
+	to, err := s.skipTo(ctx, out, s.g.stage.Spout.OutOfRange.To)
+	if err != nil {
+		return err
+	}
+	lost := max(0, to-row.Position)
+	s.vit.SkippedOffsets.Add(lost)
 	s.log.Warn("the spout's position is not in the topic any more; going on as its outOfRange policy says",
 		"partition", out.Partition, "position", row.Position, "log_start", out.Offsets.Start, "end", out.Offsets.End,
-		"going_on_at", to, "records_lost", max(0, to-row.Position))
-	if s.cur.spans[out.Partition] == nil {
-		return nil
-	}
+		"going_on_at", to, "records_lost", lost)
 	s.jump(out.Partition, to)
 	return nil
 }
@@ -261,13 +279,23 @@ func (s *source) skipTo(ctx context.Context, out *broker.OutOfRangeError, to top
 
 // replayEnd is where the batch must stop in a partition: the recorded end of a replay, else nowhere.
 func (s *source) replayEnd(p int32) runtime.Offset {
-	if len(s.replays) == 0 {
+	switch d, replaying := s.replaying(); {
+	case !replaying:
 		return maxOffset
+	case d.Input.Partition == p:
+		return d.To
 	}
-	if ds := s.replays[p]; len(ds) > 0 {
-		return ds[0].To
+	return 0 // others wait until the replays are done
+}
+
+// replaying returns the descriptor that is replayed now. They are replayed one at a time: what fitted
+// into a batch together with others fits alone.
+func (s *source) replaying() (protocol.Descriptor, bool) {
+	if len(s.replays) == 0 {
+		return protocol.Descriptor{}, false
 	}
-	return 0 // partitions without a descriptor wait until the replays are done
+	first := slices.Min(slices.Collect(maps.Keys(s.replays)))
+	return s.replays[first][0], true
 }
 
 const maxOffset = runtime.Offset(1<<63 - 1)
@@ -276,17 +304,18 @@ func (s *source) replayOver(p int32, at runtime.Offset) bool {
 	return len(s.replays) > 0 && at >= s.replayEnd(p)
 }
 
-// replayed tells whether every partition with an open descriptor is gathered to its recorded end.
+// replayedPartition is the partition of the descriptor that is replayed now, -1 if none is.
+func (s *source) replayedPartition() int32 {
+	if d, replaying := s.replaying(); replaying {
+		return d.Input.Partition
+	}
+	return -1
+}
+
+// replayed tells whether a replay is gathered to its recorded end.
 func (s *source) replayed() bool {
-	if len(s.replays) == 0 {
-		return false
-	}
-	for p, ds := range s.replays {
-		if sp := s.cur.spans[p]; sp != nil && sp.to < ds[0].To {
-			return false
-		}
-	}
-	return true
+	d, replaying := s.replaying()
+	return replaying && s.cur.spans[d.Input.Partition].to >= d.To
 }
 
 // describe makes the descriptors of a batch of a transactional spout, none for others. A replayed

@@ -18,7 +18,7 @@ func mine(partition int32, index, of int) bool { return int(partition)%of == ind
 // load takes the instance's partitions from their rows and starts reading; it waits out a store that
 // does not answer.
 func (s *source) load(ctx context.Context) error {
-	rows, err := retry(ctx, s.log, "reading progress", func() ([]protocol.Progress, error) {
+	rows, err := retry(ctx, s.log, "reading progress", func(ctx context.Context) ([]protocol.Progress, error) {
 		return s.Store.Load(ctx, s.g.stage.Operator)
 	})
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *source) load(ctx context.Context) error {
 	}
 	var open []protocol.Descriptor
 	if s.g.stage.Spout.Kind == topology.Transactional {
-		if open, err = retry(ctx, s.log, "reading descriptors", func() ([]protocol.Descriptor, error) {
+		if open, err = retry(ctx, s.log, "reading descriptors", func(ctx context.Context) ([]protocol.Descriptor, error) {
 			return s.Store.Descriptors(ctx, s.g.stage.Operator)
 		}); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (s *source) restart(ctx context.Context) error {
 	s.awaitFlight()
 	writer, raise := s.em.Void()
 	s.cur.reset()
-	if _, err := retry(ctx, s.log, "giving up a batch", func() (struct{}, error) {
+	if _, err := retry(ctx, s.log, "giving up a batch", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.giveUp(ctx, writer, raise)
 	}); err != nil {
 		return err

@@ -104,37 +104,77 @@ type trims struct {
 	past []resumes
 }
 
+// resumes are the resume offsets of one moment, and how many bytes were read of each exchange by then.
 type resumes struct {
 	at      time.Time
 	offsets map[runtime.OperatorID]map[int32]runtime.Offset
+	bytes   map[runtime.OperatorID]int64
 }
 
 func newTrims() *trims { return &trims{} }
 
-// due returns the newest offsets that are older than the margin, and forgets older ones.
-func (t *trims) due(now time.Time, margin time.Duration) map[runtime.OperatorID]map[int32]runtime.Offset {
-	var due map[runtime.OperatorID]map[int32]runtime.Offset
-	for len(t.past) > 0 && now.Sub(t.past[0].at) >= margin {
-		due = t.past[0].offsets
+// due returns the newest offsets of an operator that are older than the margin, or behind which lie
+// more bytes than an exchange should keep; less tells that it is for the bytes.
+func (t *trims) due(op runtime.OperatorID, now resumes, margin time.Duration, keep int64) (at map[int32]runtime.Offset, less bool) {
+	for _, r := range t.past {
+		old := now.at.Sub(r.at) >= margin
+		if !old && now.bytes[op]-r.bytes[op] < keep {
+			break
+		}
+		at, less = r.offsets[op], !old
+	}
+	return at, less
+}
+
+// forget drops what is older than the newest moment that the margin allows.
+func (t *trims) forget(now time.Time, margin time.Duration) {
+	for len(t.past) > 1 && now.Sub(t.past[1].at) >= margin {
 		t.past = t.past[1:]
 	}
-	return due
 }
 
 // trim deletes consumed blocks behind the margin in every exchange.
 func (w *worker) trim(ctx context.Context, t *trims, now time.Time) error {
-	if now.Sub(t.last) < min(trimEvery, max(w.TrimMargin, w.tidyPause())) {
+	if now.Sub(t.last) < min(trimEvery, max(w.TrimMargin, tidyEvery)) {
 		return nil
 	}
 	t.last = now
-	taken := resumes{at: now, offsets: map[runtime.OperatorID]map[int32]runtime.Offset{}}
+	taken, err := w.resumes(ctx, now)
+	if err != nil {
+		return err
+	}
+	t.past = append(t.past, taken)
+	for op, current := range taken.offsets {
+		below, less := t.due(op, taken, w.TrimMargin, w.TrimBytes)
+		if below == nil {
+			continue
+		}
+		if less {
+			w.Log.Warn("an exchange holds more than its bound; consumed blocks go before the restore margin is over",
+				"operator", op, "bytes", w.TrimBytes, "margin", w.TrimMargin)
+		}
+		for p, at := range below { // the database may have gone back since
+			below[p] = min(at, current[p])
+		}
+		if err := w.Broker.Trim(ctx, ExchangeTopic(w.Topology, op), below); err != nil {
+			return fmt.Errorf("trimming the exchange of %s: %w", op, err)
+		}
+		crash.Point("trimmed")
+	}
+	t.forget(now, w.TrimMargin)
+	return nil
+}
+
+// resumes reads the committed resume offsets of every exchange.
+func (w *worker) resumes(ctx context.Context, now time.Time) (resumes, error) {
+	taken := resumes{at: now, offsets: map[runtime.OperatorID]map[int32]runtime.Offset{}, bytes: map[runtime.OperatorID]int64{}}
 	for _, g := range w.groups {
 		if g.stage.Keyed == nil {
 			continue
 		}
 		rows, err := w.Store.Load(ctx, g.stage.Operator)
 		if err != nil {
-			return fmt.Errorf("reading the resume offsets of %s: %w", g.stage.Operator, err)
+			return taken, fmt.Errorf("reading the resume offsets of %s: %w", g.stage.Operator, err)
 		}
 		at := map[int32]runtime.Offset{}
 		for _, r := range rows {
@@ -142,12 +182,8 @@ func (w *worker) trim(ctx context.Context, t *trims, now time.Time) error {
 		}
 		taken.offsets[g.stage.Operator] = at
 	}
-	t.past = append(t.past, taken)
-	for op, below := range t.due(now, w.TrimMargin) {
-		if err := w.Broker.Trim(ctx, ExchangeTopic(w.Topology, op), below); err != nil {
-			return fmt.Errorf("trimming the exchange of %s: %w", op, err)
-		}
-		crash.Point("trimmed")
+	for _, i := range w.Vitals.Instances() {
+		taken.bytes[i.Operator] += i.Bytes.Load()
 	}
-	return nil
+	return taken, nil
 }

@@ -25,9 +25,9 @@ func runRandom(t *testing.T, h Harness) {
 		w.model.AddInput(protocol.Progress{Input: in})
 		w.must(w.model.Assign(in, w.a))
 	}
-	steps := 1500
+	steps := 800
 	if testing.Short() {
-		steps = 300
+		steps = 200
 	}
 	for n := range steps {
 		doing := w.call()
