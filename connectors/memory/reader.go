@@ -137,6 +137,10 @@ func (r *reader) readPartition(f *broker.Fetch, number int32, c *cursor, p *part
 	records, next := p.read(c.position, r.cfg.ReadCommitted, int(r.cfg.MaxPartitionBytes))
 	if next > c.position {
 		c.position = next
-		f.Chunks = append(f.Chunks, broker.Chunk{Partition: number, Records: records, Next: next})
+		end := p.end
+		if r.cfg.ReadCommitted {
+			end = p.offsets().Stable
+		}
+		f.Chunks = append(f.Chunks, broker.Chunk{Partition: number, Records: records, Next: next, End: end})
 	}
 }

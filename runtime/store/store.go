@@ -83,7 +83,7 @@ type Writers interface {
 type Inputs interface {
 	// AddInputs inserts rows for inputs that have none, owned by nobody.
 	AddInputs(ctx context.Context, rows []protocol.Progress) error
-	// Assign gives inputs without owner to a living container.
+	// Assign gives inputs to a living container whose owner is nobody, fenced or unknown.
 	Assign(ctx context.Context, c runtime.Incarnation, operator runtime.OperatorID) error
 	// Load reads the rows of an operator, all of them, ordered by partition.
 	Load(ctx context.Context, operator runtime.OperatorID) ([]protocol.Progress, error)

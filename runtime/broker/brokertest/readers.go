@@ -2,6 +2,7 @@ package brokertest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -107,6 +108,25 @@ var readerTests = []namedTest{
 			f.Release()
 		}
 		b.equal("values", got, values)
+	}},
+	{"tells with each chunk where the partition ends for the reader", func(b *bench) {
+		name := b.topic(1)
+		b.fill(name, 0, numbers(100)...)
+		txn := b.Begin(b)
+		txn.Produce(b, name, 0, valued(numbers(10))...)
+		for committed, end := range map[bool]runtime.Offset{true: 100, false: 110} {
+			r := b.reader(broker.ReaderConfig{Topic: name, ReadCommitted: committed, MaxBytes: 1_000, MaxPartitionBytes: 100})
+			r.Seek(0, 0)
+			for next := runtime.Offset(0); next < end; {
+				f := b.poll(r)
+				for _, c := range f.Chunks {
+					b.equal(fmt.Sprintf("end of a chunk before %d, committed %t", c.Next, committed), c.End, end)
+					next = c.Next
+				}
+				f.Release()
+			}
+		}
+		txn.Commit(b)
 	}},
 	{"reads a record larger than a fetch", func(b *bench) {
 		name := b.topic(1)
