@@ -33,11 +33,11 @@ type Config struct {
 	// CommitRows bounds a transaction: whole buckets are added while it has fewer rows (default 10,000).
 	CommitRows int
 	// CommitTime is for how long a bucket of a key set larger than that gathers before it is committed
-	// (default 1.5 s), so that its commits are dense.
+	// (default 1.25 s), so that its commits are dense.
 	CommitTime time.Duration
 	// HighBytes is the backlog of a keyed instance at which the stages that feed it are held (default
-	// 64 MiB); they go on at half of it. HighAge is the same in time since the oldest tuple was read
-	// (default 10 s).
+	// 64 MiB); they go on at half of it. HighAge is the age of the oldest merged and uncommitted block at
+	// which they are held (default 2 s); they go on at nine tenths.
 	HighBytes int
 	HighAge   time.Duration
 	// Replication of exchange topics (default: the broker's).
@@ -72,9 +72,9 @@ func (c *Config) defaults() {
 	def(&c.BatchBytes, 4<<20)
 	def(&c.BatchTime, 500*time.Millisecond)
 	def(&c.CommitRows, 10_000)
-	def(&c.CommitTime, 1500*time.Millisecond)
+	def(&c.CommitTime, 1250*time.Millisecond)
 	def(&c.HighBytes, 64<<20)
-	def(&c.HighAge, 10*time.Second)
+	def(&c.HighAge, 2*time.Second)
 	def(&c.TrimMargin, time.Hour)
 	def(&c.TrimBytes, 4<<30)
 	def(&c.DrainTime, 10*time.Second)

@@ -61,6 +61,7 @@ type bucket struct {
 	recv         protocol.Receiver
 	dirty, spare *exchange.BucketTable
 	since        time.Time // when the oldest block of this batch was read
+	merged       time.Time // when the first block of this batch was merged
 	held         int       // bytes of undecided blocks
 	committed    time.Time // when it was frozen last
 	ingest       int64
@@ -284,6 +285,9 @@ func (k *keyed) merge(b *bucket, block protocol.Block) error {
 	}
 	if b.ingest == 0 || h.Ingest < b.ingest {
 		b.ingest = h.Ingest
+	}
+	if b.merged.IsZero() {
+		b.merged = time.Now()
 	}
 	k.vit.Tuples.Add(h.Tuples)
 	crash.Point("keyed-merged")

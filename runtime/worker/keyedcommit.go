@@ -18,7 +18,8 @@ type keyedFlight struct {
 	moves    []protocol.Move
 	writes   store.Writes
 	protocol *protocol.Flight
-	oldest   time.Time
+	oldest   time.Time // when the oldest of its blocks was read
+	merged   time.Time // when the first of them was merged
 	begun    time.Time
 	rows     int64
 	ingest   int64
@@ -137,7 +138,7 @@ func (k *keyed) choose(now time.Time) []*bucket {
 // freeze swaps the tables of the buckets and starts what a commit needs before it.
 func (k *keyed) freeze(ctx context.Context, chosen []*bucket, now time.Time) {
 	slices.SortFunc(chosen, func(a, b *bucket) int { return a.recv.Input.Compare(b.recv.Input) })
-	f := &keyedFlight{buckets: chosen, begun: now, oldest: now}
+	f := &keyedFlight{buckets: chosen, begun: now, oldest: now, merged: now}
 	for _, b := range chosen {
 		m := b.recv.Freeze()
 		f.moves = append(f.moves, m)
@@ -153,7 +154,10 @@ func (k *keyed) freeze(ctx context.Context, chosen []*bucket, now time.Time) {
 		if f.ingest == 0 || b.ingest != 0 && b.ingest < f.ingest {
 			f.ingest = b.ingest
 		}
-		b.dead, b.since, b.ingest, b.committed = nil, time.Time{}, 0, now
+		if !b.merged.IsZero() && b.merged.Before(f.merged) {
+			f.merged = b.merged
+		}
+		b.dead, b.since, b.merged, b.ingest, b.committed = nil, time.Time{}, time.Time{}, 0, now
 		if len(b.recv.Pending()) > 0 {
 			b.since = now
 		}

@@ -217,30 +217,38 @@ func (k *keyed) bytes() int {
 	return n
 }
 
-// feedback closes the gate of the operator while this instance has too much, and opens it at half.
+// feedback closes the gate of the operator while this instance has too much, and opens it when it has
+// clearly less: half of the bytes, nine tenths of the age. What is undecided does not count as old: it
+// waits for its writer, not for us.
 func (k *keyed) feedback(now time.Time) {
 	n := k.bytes()
 	k.vit.PendingBytes.Store(int64(n))
-	oldest := now
+	oldest, merged := now, now
 	for _, b := range k.order {
-		if !b.since.IsZero() && b.since.Before(oldest) {
-			oldest = b.since
-		}
+		oldest, merged = earlier(oldest, b.since), earlier(merged, b.merged)
 	}
-	if f := k.flight; f != nil && f.oldest.Before(oldest) {
-		oldest = f.oldest
+	if f := k.flight; f != nil {
+		oldest, merged = earlier(oldest, f.oldest), earlier(merged, f.merged)
 	}
-	age := now.Sub(oldest)
 	k.vit.OldestNanos.Store(0)
-	if age > 0 {
+	if oldest.Before(now) {
 		k.vit.OldestNanos.Store(oldest.UnixNano())
 	}
+	age := now.Sub(merged)
 	full := n >= k.HighBytes || age >= k.HighAge
 	if k.full {
-		full = n >= k.HighBytes/2 || age >= k.HighAge/2
+		full = n >= k.HighBytes/2 || age >= k.HighAge*9/10
 	}
 	k.gate.set(full, k.full)
 	k.full = full
+}
+
+// earlier returns the earlier of two times; a zero one does not count.
+func earlier(a, b time.Time) time.Time {
+	if !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // beginDrain lists where the exchange ends now that every feeder has stopped.

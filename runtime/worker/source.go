@@ -152,11 +152,9 @@ func (s *source) dueAt(now time.Time) (time.Time, bool) {
 	switch {
 	case len(s.replays) > 0: // a replay ends where it ended the first time, not when it suits
 		return now, s.replayed()
-	case held(s.g.gates): // between batches, never between produce and commit
-		return time.Time{}, false
 	case !g.moved:
 		return s.idleAt(now)
-	case s.curFull():
+	case s.curFull(), held(s.g.gates): // held between batches: what is gathered goes on, nothing more is
 		return now, true
 	case s.backlog():
 		return g.oldest.Add(s.BatchTime), true
