@@ -11,7 +11,6 @@ import (
 	"github.com/selfregulating/sr/runtime/exchange"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
-	"github.com/selfregulating/sr/runtime/topology"
 )
 
 // commitTimeout bounds one attempt of a commit; after it the outcome is unknown.
@@ -41,8 +40,9 @@ func (w *worker) commit(ctx context.Context, c protocol.Commit, writes store.Wri
 	}
 }
 
-// commitOrBury commits; entries that the database refuses become dead letters of the same commit.
-func (w *worker) commitOrBury(ctx context.Context, c protocol.Commit, writes store.Writes) (protocol.Result, error) {
+// commitOrBury commits; entries that the database refuses become dead letters of the same commit, and
+// caches must not keep their rows: buried is called then.
+func (w *worker) commitOrBury(ctx context.Context, c protocol.Commit, writes store.Writes, buried func()) (protocol.Result, error) {
 	res, err := w.commit(ctx, c, writes)
 	var data *store.DataError
 	if !errors.As(err, &data) {
@@ -57,6 +57,7 @@ func (w *worker) commitOrBury(ctx context.Context, c protocol.Commit, writes sto
 	}
 	w.Log.Warn("the database refused entries; they become dead letters", "operator", data.Operator, "entries", len(refused), "first", refused[0].Reason)
 	bury(&writes, refused)
+	buried()
 	return w.commit(ctx, c, writes)
 }
 
@@ -170,17 +171,17 @@ func wrap(doing string, err error) error {
 type emit func(key []byte, row []any) error
 
 // writeBucket adds to w what the entries of t do to the state of one bucket: a fold in SQL, or rows
-// that were read, modified and are to be written. With emit, every key's new row is given to it.
-func (w *worker) writeBucket(ctx context.Context, k *topology.Keyed, b runtime.Bucket, tx runtime.TxID, t *exchange.BucketTable, to emit, refused map[string]string, writes *store.Writes) error {
-	if k.Reduce == nil {
-		writes.Folds = append(writes.Folds, store.Fold{Table: k.Table, Bucket: b, TxID: tx, Partials: t})
+// that were read, modified and are to be written.
+func writeBucket(ctx context.Context, c bucketCommit, t *exchange.BucketTable, w *store.Writes) error {
+	if c.k.Reduce == nil {
+		w.Folds = append(w.Folds, store.Fold{Table: c.k.Table, Bucket: c.bucket, TxID: c.txid, Partials: t})
 		return nil
 	}
-	rows, dead, err := w.modify(ctx, k, b, tx, t, to, refused)
+	rows, dead, err := modify(ctx, c, t)
 	if err != nil {
 		return err
 	}
-	writes.Rows = append(writes.Rows, rows)
-	writes.DeadLetters = append(writes.DeadLetters, dead...)
+	w.Rows = append(w.Rows, rows)
+	w.DeadLetters = append(w.DeadLetters, dead...)
 	return nil
 }

@@ -40,6 +40,9 @@ type Config struct {
 	// which they are held (default 2 s); they go on at nine tenths.
 	HighBytes int
 	HighAge   time.Duration
+	// CacheBytes bounds the rows that an instance remembers of a state that it reads, modifies and
+	// writes (default 64 MiB).
+	CacheBytes int
 	// Replication of exchange topics (default: the broker's).
 	Replication int
 	// TrimMargin is how long consumed blocks are kept, so that the store can be restored to an earlier
@@ -75,6 +78,7 @@ func (c *Config) defaults() {
 	def(&c.CommitTime, 1250*time.Millisecond)
 	def(&c.HighBytes, 64<<20)
 	def(&c.HighAge, 2*time.Second)
+	def(&c.CacheBytes, 64<<20)
 	def(&c.TrimMargin, time.Hour)
 	def(&c.TrimBytes, 4<<30)
 	def(&c.DrainTime, 10*time.Second)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/crash"
+	"github.com/selfregulating/sr/runtime/mutant"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 	"github.com/selfregulating/sr/runtime/topology"
@@ -19,6 +20,7 @@ type flight struct {
 	batch       *gather
 	descriptors []protocol.Descriptor
 	begun       time.Time
+	buried      bool // entries were refused, so the caches hold rows that the store does not
 }
 
 // event is what a helper reports to the loop: the blocks are acknowledged, or the commit has ended.
@@ -59,12 +61,20 @@ func (s *source) before(ctx context.Context, f *flight) error {
 		}
 		crash.Point("source-described")
 	}
-	if s.g.stage.Spout.Kind == topology.AtMostOnce {
+	if s.kind() == topology.AtMostOnce {
 		moves := protocol.Commit{Container: s.self.Incarnation, Moves: f.protocol.Commit.Moves}
 		_, err := s.commit(ctx, moves, store.Writes{DeadLetters: s.deadLetters(f)})
 		return err
 	}
 	return nil
+}
+
+// kind decides the order of progress and output.
+func (s *source) kind() topology.SpoutKind {
+	if mutant.On("progressBeforeOutput") {
+		return topology.AtMostOnce
+	}
+	return s.g.stage.Spout.Kind
 }
 
 // handleEvents takes what helpers have reported.
@@ -124,23 +134,24 @@ func (s *source) commitAs(ctx context.Context, f *flight) (protocol.Result, erro
 	if w, err = s.writes(ctx, f); err != nil {
 		return protocol.Result{}, err
 	}
-	switch s.g.stage.Spout.Kind {
+	buried := func() { f.buried = true }
+	switch s.kind() {
 	case topology.AtMostOnce:
 		c.Moves, w.DeadLetters = nil, w.DeadLetters[len(f.batch.dead):] // those of records went with the progress
-		return s.commitOrBury(ctx, c, w)
+		return s.commitOrBury(ctx, c, w, buried)
 	case topology.AtLeastOnce:
 		output := c
 		output.Moves = nil
 		dead := w.DeadLetters[:len(f.batch.dead)]
 		w.DeadLetters = w.DeadLetters[len(f.batch.dead):]
-		if _, err := s.commitOrBury(ctx, output, w); err != nil {
+		if _, err := s.commitOrBury(ctx, output, w, buried); err != nil {
 			return protocol.Result{}, err
 		}
 		crash.Point("source-output")
 		c.Writer = protocol.WriterSeq{}
 		return s.commit(ctx, c, store.Writes{DeadLetters: dead})
 	}
-	return s.commitOrBury(ctx, c, w)
+	return s.commitOrBury(ctx, c, w, buried)
 }
 
 // writes collects what a batch writes beside its progress: the state of direct edges, dead letters.
@@ -151,17 +162,42 @@ func (s *source) writes(ctx context.Context, f *flight) (store.Writes, error) {
 			continue
 		}
 		for _, m := range f.protocol.Commit.Moves {
-			t := f.batch.tables[i].Bucket(m.Input.Partition)
+			p := m.Input.Partition
+			t := f.batch.tables[i].Bucket(p)
 			if t.Len() == 0 {
 				continue
 			}
-			if err := s.writeBucket(ctx, e.To, m.Input.Partition, m.TxID, t, nil, nil, &w); err != nil {
+			rows, err := s.cacheOf(i, p)
+			if err != nil {
+				return w, err
+			}
+			if err := writeBucket(ctx, bucketCommit{k: e.To, bucket: p, txid: m.TxID, rows: rows}, t, &w); err != nil {
 				return w, err
 			}
 			s.vit.Rows.Add(int64(t.Len()))
 		}
 	}
 	return w, nil
+}
+
+// cacheOf is the cache of a partition's rows for a direct edge that reads, modifies and writes.
+func (s *source) cacheOf(edge int, p int32) (*rowCache, error) {
+	k := s.g.stage.Outs[edge].To
+	if k.Reduce == nil {
+		return nil, nil
+	}
+	if s.caches[edge] == nil {
+		s.caches[edge] = map[int32]*rowCache{}
+	}
+	rows := s.caches[edge][p]
+	if rows == nil {
+		var err error
+		if rows, err = s.newRowCache(k, p, s.CacheBytes/s.g.topic.Partitions); err != nil {
+			return nil, err
+		}
+		s.caches[edge][p] = rows
+	}
+	return rows, nil
 }
 
 func (s *source) deadLetters(f *flight) []store.DeadLetter {
@@ -180,6 +216,11 @@ func (s *source) deadLetters(f *flight) []store.DeadLetter {
 func (s *source) committed(f *flight) {
 	s.em.Committed()
 	s.flight = nil
+	for _, m := range f.protocol.Commit.Moves {
+		for _, caches := range s.caches {
+			keep(caches[m.Input.Partition], m.TxID, f.buried)
+		}
+	}
 	s.patience = patience{}
 	s.vit.Batches.Add(1)
 	s.vit.CommitNanos.Add(int64(time.Since(f.begun)))
@@ -197,6 +238,11 @@ func (s *source) committed(f *flight) {
 func (s *source) failed(ctx context.Context, e event) error {
 	s.flight = nil
 	if errors.Is(e.err, protocol.ErrUnknown) {
+		if mutant.On("blindRetryOfUnknownCommit") {
+			s.flight = e.flight
+			s.commitFlight(ctx, e.flight)
+			return nil
+		}
 		s.em.Lost()
 		crash.Point("source-unknown")
 	}

@@ -60,6 +60,7 @@ type keyed struct {
 type bucket struct {
 	recv         protocol.Receiver
 	dirty, spare *exchange.BucketTable
+	rows         *rowCache // nil if the state folds in SQL
 	since        time.Time // when the oldest block of this batch was read
 	merged       time.Time // when the first block of this batch was merged
 	held         int       // bytes of undecided blocks
@@ -165,6 +166,11 @@ func (k *keyed) load(ctx context.Context) error {
 			continue
 		}
 		b := &bucket{recv: protocol.NewReceiver(row), dirty: exchange.NewBucketTable(k.shape), spare: exchange.NewBucketTable(k.shape), committed: time.Now()}
+		if k.op.Reduce != nil {
+			if b.rows, err = k.newRowCache(k.op, p, k.CacheBytes/k.op.Buckets); err != nil {
+				return err
+			}
+		}
 		k.buckets[p] = b
 		k.order = append(k.order, b)
 		k.reader.Seek(p, row.Position)

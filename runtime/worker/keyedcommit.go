@@ -8,6 +8,7 @@ import (
 
 	"github.com/selfregulating/sr/runtime/crash"
 	"github.com/selfregulating/sr/runtime/exchange"
+	"github.com/selfregulating/sr/runtime/mutant"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 )
@@ -22,6 +23,7 @@ type keyedFlight struct {
 	merged   time.Time // when the first of them was merged
 	begun    time.Time
 	rows     int64
+	buried   bool // entries were refused, so the caches hold rows that the store does not
 	ingest   int64
 }
 
@@ -180,7 +182,7 @@ func (k *keyed) compute(ctx context.Context, f *keyedFlight) error {
 		if b.spare.Len() == 0 {
 			continue
 		}
-		if err := k.writeBucket(ctx, k.op, b.recv.Input.Partition, f.moves[i].TxID, b.spare, k.emit, k.refused, &f.writes); err != nil {
+		if err := writeBucket(ctx, bucketCommit{k.op, b.recv.Input.Partition, f.moves[i].TxID, b.rows, k.emit, k.refused}, b.spare, &f.writes); err != nil {
 			return err
 		}
 	}
@@ -257,11 +259,13 @@ func (k *keyed) produce(ctx context.Context, f *keyedFlight) error {
 func (k *keyed) commitFlight(ctx context.Context, f *keyedFlight) {
 	go func() {
 		crash.Point("keyed-committing")
-		commit := k.commitOrBury
+		var res protocol.Result
+		var err error
 		if k.out != nil {
-			commit = k.commitEmitting
+			res, err = k.commitEmitting(ctx, f.protocol.Commit, f.writes)
+		} else {
+			res, err = k.commitOrBury(ctx, f.protocol.Commit, f.writes, func() { f.buried = true })
 		}
-		res, err := commit(ctx, f.protocol.Commit, f.writes)
 		if err == nil {
 			crash.Point("keyed-committed")
 			if k.out != nil {
@@ -277,9 +281,10 @@ func (k *keyed) commitFlight(ctx context.Context, f *keyedFlight) {
 func (k *keyed) done(f *keyedFlight, res protocol.Result) {
 	k.prod.Committed()
 	k.flight, k.patience = nil, patience{}
-	for _, b := range f.buckets {
+	for i, b := range f.buckets {
 		b.recv.Committed(res.Gone)
 		b.spare.Reset()
+		keep(b.rows, f.moves[i].TxID, f.buried)
 		delete(k.gapAt, b.recv.Input.Partition)
 	}
 	k.decisions.Pruned(res.Gone)
@@ -300,6 +305,11 @@ func (k *keyed) failed(ctx context.Context, e keyedEvent) error {
 			k.refused[entryName(k.op.Operator, r.Bucket, r.Key)] = r.Reason
 		}
 	case errors.Is(e.err, protocol.ErrUnknown):
+		if mutant.On("blindRetryOfUnknownCommit") {
+			k.flight = e.flight
+			k.commitFlight(ctx, e.flight)
+			return nil
+		}
 		k.prod.Lost()
 		crash.Point("keyed-unknown")
 	case errors.Is(e.err, exchange.ErrBatchFull):

@@ -31,6 +31,7 @@ type source struct {
 	appender broker.Appender // nil if no edge is an exchange
 
 	cur, spare *gather
+	caches     map[int]map[int32]*rowCache // by edge and partition
 	flight     *flight
 	events     chan event
 	rows       map[int32]protocol.Progress // as last loaded

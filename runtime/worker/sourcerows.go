@@ -32,6 +32,7 @@ func (s *source) load(ctx context.Context) error {
 			return err
 		}
 	}
+	s.caches = map[int]map[int32]*rowCache{}
 	s.rows, s.replays, s.behind = map[int32]protocol.Progress{}, map[int32][]protocol.Descriptor{}, map[int32]int64{}
 	for _, row := range rows {
 		if mine(row.Input.Partition, s.index, max(1, s.g.stage.Parallelism)) && s.em.Take(row) {
