@@ -165,13 +165,15 @@ func versions(ctx context.Context, tx pgx.Tx) (map[int]time.Time, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading sr.migration: %w", err)
 	}
-	applied := make(map[int]time.Time)
-	var v int
-	var when time.Time
-	_, err = pgx.ForEachRow(rows, []any{&v, &when}, func() error {
-		applied[v] = when
-		return nil
-	})
+	type version struct {
+		Number  int
+		Applied time.Time
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[version])
+	applied := make(map[int]time.Time, len(list))
+	for _, v := range list {
+		applied[v.Number] = v.Applied
+	}
 	return applied, wrap("reading sr.migration", err)
 }
 

@@ -19,7 +19,8 @@ import (
 type node struct {
 	cmd     *exec.Cmd
 	metrics string
-	ended   chan error // closed behind the one answer
+	ended   chan error
+	done    chan struct{} // closed once it has ended
 }
 
 func startNode(c *Config, s *servers, untilCaughtUp bool) (*node, error) {
@@ -35,7 +36,7 @@ func startNode(c *Config, s *servers, untilCaughtUp bool) (*node, error) {
 	if untilCaughtUp {
 		args = append(args, "--until-caught-up")
 	}
-	n := &node{cmd: exec.Command(c.Program, args...), metrics: "http://" + address + "/metrics", ended: make(chan error, 1)}
+	n := &node{cmd: exec.Command(c.Program, args...), metrics: "http://" + address + "/metrics", ended: make(chan error, 1), done: make(chan struct{})}
 	n.cmd.Env = append(os.Environ(), "SR_KAFKA="+strings.Join(s.kafka, ","), "SR_POSTGRES="+s.postgres)
 	n.cmd.Stdout, n.cmd.Stderr = c.Log, c.Log
 	if err := n.cmd.Start(); err != nil {
@@ -43,7 +44,7 @@ func startNode(c *Config, s *servers, untilCaughtUp bool) (*node, error) {
 	}
 	go func() {
 		n.ended <- n.cmd.Wait()
-		close(n.ended)
+		close(n.done)
 	}()
 	return n, nil
 }
@@ -71,8 +72,9 @@ func (n *node) stop() error {
 
 // kill ends the node at once, if it has not ended.
 func (n *node) kill() {
-	_ = n.cmd.Process.Kill()
-	<-n.ended
+	if n.cmd.Process.Kill() == nil {
+		<-n.done
+	}
 }
 
 func (n *node) pid() int { return n.cmd.Process.Pid }

@@ -191,7 +191,7 @@ var rules = []rule{
 		view := View{{writerID(2), 2, false}} // asked for when only the first block had been read
 		apply, err := r.SettleAsked(view, 1)
 		if err != nil || len(apply) != 1 || apply[0].Offset != 0 || len(r.Pending()) != 2 {
-			return fmt.Errorf("applied %v, held %v, error %v", apply, r.Pending(), err)
+			return fmt.Errorf("applied %v, held %v, error: %w", apply, r.Pending(), err)
 		}
 		return nil
 	}},
@@ -200,7 +200,7 @@ var rules = []rule{
 		r.Arrive(Block{Offset: 0, Writer: writerID(1), Seq: 2, Prev: 1})
 		_, err := r.Settle(View{{writerID(1), 2, false}}, true)
 		if gap := new(GapError); !errors.As(err, &gap) || gap.Prev != 1 || gap.Applied != 0 {
-			return fmt.Errorf("settling gave %v", err)
+			return fmt.Errorf("settling gave: %w", err)
 		}
 		return nil
 	}},
@@ -208,7 +208,7 @@ var rules = []rule{
 
 func want(what string, got, expected error) error {
 	if !errors.Is(got, expected) {
-		return fmt.Errorf("%s: got %v, not %v", what, got, expected)
+		return fmt.Errorf("%s: got %w, not %w", what, got, expected)
 	}
 	return nil
 }

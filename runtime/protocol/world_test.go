@@ -26,6 +26,7 @@ func sourceInput(p int) runtime.Input  { return runtime.Input{Operator: "0", Par
 func bucketInput(b int) runtime.Input {
 	return runtime.Input{Operator: stages[b/2], Partition: int32(b)}
 }
+
 func number(in runtime.Input) byte                    { return in.Operator[0]<<4 | byte(in.Partition) }
 func nameOf(w runtime.WriterID) string                { return "w" + string(rune('0'+writerOf(w))) }
 func nobody(runtime.Input) (none runtime.Incarnation) { return none }

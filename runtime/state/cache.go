@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/selfregulating/sr/runtime"
+	"github.com/selfregulating/sr/runtime/mutant"
 )
 
 // CacheConfig bounds a CachedMap.
@@ -132,6 +133,12 @@ func (c *CachedMap[K, R]) MultiPut(ctx context.Context, keys []K, rows []R) erro
 	}
 	if !c.open {
 		return ErrNoCommit
+	}
+	if mutant.On("cacheFilledBeforeCommit") { // as Trident does
+		for i, key := range keys {
+			c.cache.put(key, rows[i])
+		}
+		return c.backing.MultiPut(ctx, keys, rows)
 	}
 	err := c.backing.MultiPut(ctx, keys, rows)
 	if err != nil || c.txid == 0 {

@@ -128,7 +128,8 @@ func TestStoredNullIsNotAMissingRow(t *testing.T) {
 					t.Errorf("batch %d: updater got (%v, %v), want (nil, %v)", txid+1, old, found, want)
 				}
 				return nil, nil
-			}})
+			},
+		})
 		must(t, err)
 		must(t, m.Commit(t.Context(), id(txid+1)))
 	}

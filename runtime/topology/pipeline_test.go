@@ -74,8 +74,11 @@ func TestWordsAreLongestRunsWithoutTheSeparator(t *testing.T) {
 func TestFieldsStayBesideTheWordsOfASplit(t *testing.T) {
 	r := start2(t, "decode: csv, columns: {user: text, said: text}", `words: {from: in, flatMap: 'split(said, " ")', as: said}
 counts: {from: words, groupBy: [user, said], persistentAggregate: {count: count()}}`)
-	r.feed("ann,hi there hi")
-	r.feed("bob,hi")
+	for _, line := range []string{"ann,hi there hi", "bob,hi"} {
+		if err := r.feed(line); err != nil {
+			t.Fatal(err)
+		}
+	}
 	wantEntries(t, r.entries(0), `("ann", "hi") 2`, `("ann", "there") 1`, `("bob", "hi") 1`)
 }
 

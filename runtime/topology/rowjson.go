@@ -70,7 +70,7 @@ func (d *jsonRows) decode(r *broker.Record) (Row, error) {
 	if _, err := d.decoder.ReadToken(); err != nil {
 		return nil, jsonError(err)
 	}
-	if _, err := d.decoder.ReadToken(); err != io.EOF {
+	if _, err := d.decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the JSON object; write one object a record")
 	}
 	return d.row, d.fill()

@@ -24,9 +24,12 @@ func decoded[T any](d Decoder[Row], columns []T, kind func(T) Column, value stri
 func TestJSONRecords(t *testing.T) {
 	one := intValue(1)
 	fields := []rowField{
-		{Column: Column{Name: "id", Type: "bigint"}}, {Column: Column{Name: "rate", Type: "double"}},
-		{Column: Column{Name: "price", Type: "numeric"}}, {Column: Column{Name: "name", Type: "text"}},
-		{Column: Column{Name: "ok", Type: "boolean"}}, {Column: Column{Name: "n", Type: "bigint"}, fallback: &one},
+		{Column: Column{Name: "id", Type: "bigint"}},
+		{Column: Column{Name: "rate", Type: "double"}},
+		{Column: Column{Name: "price", Type: "numeric"}},
+		{Column: Column{Name: "name", Type: "text"}},
+		{Column: Column{Name: "ok", Type: "boolean"}},
+		{Column: Column{Name: "n", Type: "bigint"}, fallback: &one},
 	}
 	const rest = `"rate":1.5,"price":2.50,"name":"x","ok":true`
 	for value, want := range map[string]string{

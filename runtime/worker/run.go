@@ -82,7 +82,7 @@ func (w *worker) host(ctx context.Context) error {
 		err = w.loops(ctx, work, stop, beats)
 	} else {
 		stop(err)
-		<-beats
+		w.late(<-beats)
 	}
 	for _, g := range w.groups {
 		for _, i := range g.instances {
@@ -104,7 +104,7 @@ func (w *worker) prepare(ctx context.Context) error {
 		g := &group{stage: s, done: make(chan struct{})}
 		var err error
 		if s.Spout != nil {
-			g.topic, err = w.prepareSpout(ctx, s.Spout)
+			g.topic, err = w.prepareSpout(ctx, s)
 		} else {
 			g.topic, err = w.prepareExchange(ctx, s.Keyed)
 		}
@@ -205,12 +205,19 @@ func (w *worker) await(drain <-chan struct{}, ended, side, beats <-chan error, s
 	}
 	stop(nil)
 	if sideRunning {
-		<-side
+		w.late(<-side)
 	}
 	if beating {
-		<-beats
+		w.late(<-beats)
 	}
 	return first
+}
+
+// late takes what ended after the run was over: it ends because it was told to.
+func (w *worker) late(err error) {
+	if err != nil {
+		w.Log.Debug("ended with an error after the run was over", "error", err)
+	}
 }
 
 // runGroup starts the instances of a stage.

@@ -29,8 +29,8 @@ func TestBrokerEndsWhenItsParentIsKilled(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer parent.Wait()
-	defer parent.Process.Kill()
+	defer func() { _ = parent.Wait() }() // killed
+	defer func() { _ = parent.Process.Kill() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func (s *Server) launch(ctx context.Context) error {
 	case addr := <-ready.addr:
 		return s.settle(addr)
 	case <-process.Done():
-		return fmt.Errorf("it ended while starting (%v):\n%s", process.Wait(ctx), tail)
+		return fmt.Errorf("it ended while starting (%w):\n%s", process.Wait(ctx), tail)
 	case <-ctx.Done():
 		s.kill()
 		return fmt.Errorf("waiting for it to be ready: %w\n%s", context.Cause(ctx), tail)

@@ -31,7 +31,7 @@ func serverAccount() (*account, error) {
 			return newAccount(found)
 		}
 	}
-	return nil, errors.New("Postgres must not run as root, and there is neither a user postgres nor nobody: add one, or run as another user")
+	return nil, errors.New("a Postgres server must not run as root, and there is neither a user postgres nor nobody: add one, or run as another user")
 }
 
 func newAccount(found *user.User) (*account, error) {
@@ -96,7 +96,7 @@ func (a *account) reach(dir string) error {
 		}
 		if !a.passes(info) {
 			if !strings.HasPrefix(dir, temp+string(filepath.Separator)) || !madeByUs(info) {
-				return fmt.Errorf("Postgres must not run as root, and the user %s who runs it cannot pass through %s: choose a folder below %s or /var/lib",
+				return fmt.Errorf("a Postgres server must not run as root, and the user %s who runs it cannot pass through %s: choose a folder below %s or /var/lib",
 					a.name, dir, temp)
 			}
 			if err := os.Chmod(dir, info.Mode().Perm()|0o001); err != nil {

@@ -60,7 +60,7 @@ func fill(ctx context.Context, cfg Config, artifact, cache, home string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(staging)
+	defer func() { _ = os.RemoveAll(staging) }() // what stays is swept by the next fetch
 
 	jar := filepath.Join(staging, "binaries.jar")
 	if err := download(ctx, cfg, artifact, jar); err != nil {

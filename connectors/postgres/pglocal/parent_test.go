@@ -45,8 +45,8 @@ func TestServerEndsWhenItsParentIsKilled(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer parent.Wait()
-	defer parent.Process.Kill()
+	defer func() { _ = parent.Wait() }() // killed
+	defer func() { _ = parent.Process.Kill() }()
 	line := must[string](t)(bufio.NewReader(out).ReadString('\n'))
 	var pid int
 	var url string

@@ -32,13 +32,13 @@ var shared = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	keep = remove
+	kept = append(kept, remove)
 	return server.URL(), nil
 })
 
-// keep refers to the lock on the folder of the shared server. A lock that nothing refers to is collected, and with it
+// kept refers to the lock on the folder of the shared server. A lock that nothing refers to is collected, and with it
 // goes the claim on the folder: another process would remove the data of a server that runs.
-var keep func()
+var kept []func()
 
 // URL returns the URL of a new and empty database, which is dropped when the test ends, whoever is still connected.
 func URL(t testing.TB) string {

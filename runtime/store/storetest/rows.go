@@ -94,8 +94,10 @@ func everyType(h Harness) func(*testing.T) {
 				{Name: "Text", Type: state.Text}, {Name: "int", Type: state.Bigint}, {Name: "double", Type: state.Double}, {Name: "bool", Type: state.Boolean},
 			},
 			Values: []state.Aggregate{
-				{Name: "i", Fold: state.FoldReduce, Type: state.Bigint}, {Name: "d", Fold: state.FoldReduce, Type: state.Double},
-				{Name: "n", Fold: state.FoldReduce, Type: state.Numeric}, {Name: "t", Fold: state.FoldReduce, Type: state.Text},
+				{Name: "i", Fold: state.FoldReduce, Type: state.Bigint},
+				{Name: "d", Fold: state.FoldReduce, Type: state.Double},
+				{Name: "n", Fold: state.FoldReduce, Type: state.Numeric},
+				{Name: "t", Fold: state.FoldReduce, Type: state.Text},
 				{Name: "j", Fold: state.FoldReduce, Type: state.JSONB},
 			},
 		}
