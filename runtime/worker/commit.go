@@ -9,6 +9,7 @@ import (
 
 	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/exchange"
+	"github.com/selfregulating/sr/runtime/mutant"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 )
@@ -26,6 +27,9 @@ func (w *worker) commit(ctx context.Context, c protocol.Commit, writes store.Wri
 	for {
 		attempt, cancel := context.WithTimeout(ctx, commitTimeout)
 		res, err := w.Store.Commit(attempt, c, writes)
+		if errors.Is(err, protocol.ErrUnknown) && mutant.On("blindRetryOfUnknownCommit") {
+			res, err = w.Store.Commit(attempt, c, writes)
+		}
 		cancel()
 		if !errors.Is(err, store.ErrUnreachable) || ctx.Err() != nil {
 			return res, err

@@ -115,7 +115,7 @@ func TestKindsDecideWhatHappensBetweenOutputAndProgress(t *testing.T) {
 	}
 }
 
-func TestARecordIsInOneBucketAndItsTxIDsGrowWithoutGaps(t *testing.T) {
+func TestTxIDsGrowWithoutGapsAndPositionsNeverFall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, wordCount(from(topology.Opaque)))
 		c := r.container(func(c *Config) { c.BatchBytes = 200 }).start()

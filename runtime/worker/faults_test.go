@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/selfregulating/sr/connectors/memory"
@@ -26,12 +27,16 @@ type faults struct {
 	committing func(*attempt) error
 	// fetched may change what a poll of a topic answers.
 	fetched func(topic string, f *broker.Fetch)
+	// views may change what the store says of writers.
+	views func(protocol.View) protocol.View
 	// pollPause delays every poll, fetchBytes bounds what it answers of a partition.
 	pollPause  time.Duration
 	fetchBytes int32
 
 	journal []string
 	commits []protocol.Commit
+	opened  []runtime.WriterID
+	listed  map[runtime.WriterID][]protocol.CloseOffset
 	trims   []map[int32]runtime.Offset
 }
 
@@ -44,6 +49,12 @@ type attempt struct {
 	stage  string
 	result protocol.Result
 	do     func() error
+}
+
+// once answers true the first time.
+func once() func() bool {
+	var asked atomic.Bool
+	return func() bool { return !asked.Swap(true) }
 }
 
 var errInjected = errors.New("an injected fault")
@@ -186,7 +197,8 @@ func (s *storeLink) Commit(ctx context.Context, c protocol.Commit, w store.Write
 	if committing == nil {
 		committing = (*attempt).run
 	}
-	return a.result, committing(a)
+	err := committing(a)
+	return a.result, err
 }
 
 func (a *attempt) run() error { return a.do() }
@@ -217,6 +229,7 @@ func (s *storeLink) Fence(ctx context.Context, c, to runtime.Incarnation) error 
 }
 
 func (s *storeLink) OpenWriter(ctx context.Context, c runtime.Incarnation, stage string, id runtime.WriterID) error {
+	s.f.set(func() { s.f.opened = append(s.f.opened, id) })
 	return s.f.call("open writer "+stage, func() error { return s.Store.OpenWriter(ctx, c, stage, id) })
 }
 
@@ -226,6 +239,9 @@ func (s *storeLink) CloseWriter(ctx context.Context, id runtime.WriterID) error 
 
 func (s *storeLink) View(ctx context.Context, ids []runtime.WriterID) (v protocol.View, err error) {
 	err = s.f.call("view", func() error { v, err = s.Store.View(ctx, ids); return err })
+	if s.f.views != nil {
+		v = s.f.views(v)
+	}
 	return v, err
 }
 
@@ -235,6 +251,14 @@ func (s *storeLink) Unlisted(ctx context.Context, stage string) (ids []runtime.W
 }
 
 func (s *storeLink) ListClose(ctx context.Context, ids []runtime.WriterID, offsets []protocol.CloseOffset) error {
+	s.f.set(func() {
+		if s.f.listed == nil {
+			s.f.listed = map[runtime.WriterID][]protocol.CloseOffset{}
+		}
+		for _, id := range ids {
+			s.f.listed[id] = offsets
+		}
+	})
 	return s.f.call("list close", func() error { return s.Store.ListClose(ctx, ids, offsets) })
 }
 

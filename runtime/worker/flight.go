@@ -129,9 +129,9 @@ func (s *source) commitFlight(ctx context.Context, f *flight) {
 // commitAs commits as the spout's kind demands: everything at once for exactly-once kinds; output
 // before progress for at-least-once; output alone for at-most-once, whose progress is committed.
 func (s *source) commitAs(ctx context.Context, f *flight) (protocol.Result, error) {
-	c, w := f.protocol.Commit, store.Writes{}
-	var err error
-	if w, err = s.writes(ctx, f); err != nil {
+	c := f.protocol.Commit
+	w, err := s.writes(ctx, f)
+	if err != nil {
 		return protocol.Result{}, err
 	}
 	buried := func() { f.buried = true }
@@ -238,11 +238,6 @@ func (s *source) committed(f *flight) {
 func (s *source) failed(ctx context.Context, e event) error {
 	s.flight = nil
 	if errors.Is(e.err, protocol.ErrUnknown) {
-		if mutant.On("blindRetryOfUnknownCommit") {
-			s.flight = e.flight
-			s.commitFlight(ctx, e.flight)
-			return nil
-		}
 		s.em.Lost()
 		crash.Point("source-unknown")
 	}

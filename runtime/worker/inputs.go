@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,10 @@ func ExchangeTopic(id runtime.TopologyID, op runtime.OperatorID) string {
 }
 
 // prepareSpout looks at the source topic and inserts progress rows for partitions that have none.
-// Those of a spout that has rows already are new partitions, which begin at the earliest offset.
-func (w *worker) prepareSpout(ctx context.Context, s *topology.Spout) (broker.Topic, error) {
+// Those of a spout that has rows already are new partitions, which begin at the earliest offset; where
+// partitions are buckets they are a *GrownError.
+func (w *worker) prepareSpout(ctx context.Context, stage *topology.Stage) (broker.Topic, error) {
+	s := stage.Spout
 	topic, err := w.Broker.Topic(ctx, s.Topic)
 	if err != nil {
 		return topic, fmt.Errorf("looking up topic %s of spout %s: %w", s.Topic, s.ID, err)
@@ -41,6 +44,9 @@ func (w *worker) prepareSpout(ctx context.Context, s *topology.Spout) (broker.To
 	}
 	start := s.Start
 	if len(rows) > 0 {
+		if slices.ContainsFunc(stage.Outs, func(e *topology.Edge) bool { return e.Direct }) {
+			return topic, &GrownError{s.Topic, len(rows), topic.Partitions}
+		}
 		start = topology.Start{At: topology.AtEarliest}
 	}
 	return topic, w.addPartitions(ctx, s, topic, start, len(rows))
@@ -151,12 +157,7 @@ func (w *worker) growSpout(ctx context.Context, g *group) error {
 	if err != nil || topic.Partitions <= g.partitions {
 		return err
 	}
-	for _, e := range g.stage.Outs {
-		if e.Direct {
-			return &GrownError{s.Topic, g.partitions, topic.Partitions}
-		}
-	}
-	if _, err := w.prepareSpout(ctx, s); err != nil {
+	if _, err := w.prepareSpout(ctx, g.stage); err != nil {
 		return err
 	}
 	if err := w.Store.Assign(ctx, w.self.Incarnation, s.ID); err != nil {

@@ -74,7 +74,7 @@ func (k *keyed) dueAt() (time.Time, bool) {
 // idleAt is when the bucket that was committed longest ago has to be committed again (▲ idle owners
 // commit now and then, so that they notice a lost epoch, or a database that went back).
 func (k *keyed) idleAt() (time.Time, bool) {
-	if len(k.order) == 0 || k.draining != nil {
+	if len(k.order) == 0 || k.draining != nil || mutant.On("idleSilent") {
 		return time.Time{}, false
 	}
 	first := k.order[0].committed
@@ -305,11 +305,6 @@ func (k *keyed) failed(ctx context.Context, e keyedEvent) error {
 			k.refused[entryName(k.op.Operator, r.Bucket, r.Key)] = r.Reason
 		}
 	case errors.Is(e.err, protocol.ErrUnknown):
-		if mutant.On("blindRetryOfUnknownCommit") {
-			k.flight = e.flight
-			k.commitFlight(ctx, e.flight)
-			return nil
-		}
 		k.prod.Lost()
 		crash.Point("keyed-unknown")
 	case errors.Is(e.err, exchange.ErrBatchFull):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/crash"
+	"github.com/selfregulating/sr/runtime/mutant"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 )
@@ -140,6 +141,9 @@ func (w *worker) openWriter(ctx context.Context, stage string) (runtime.WriterID
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	id := runtime.NewWriterID()
+	if mutant.On("strayWritersLeft") {
+		w.writers[id] = struct{}{}
+	}
 	if err := w.Store.OpenWriter(ctx, w.self.Incarnation, stage, id); err != nil {
 		return runtime.WriterID{}, fmt.Errorf("opening a writer of %s: %w", stage, err)
 	}

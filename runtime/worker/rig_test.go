@@ -93,7 +93,8 @@ func (r *rig) produce(partition int32, text string) {
 	r.fed++
 }
 
-// column reads a bigint column of a state: of each key, over all buckets.
+// column reads a bigint column of a state. Without an exchange a key may be in several buckets, which
+// are added up.
 func (r *rig) column(operator string, i int) map[string]int64 {
 	r.Helper()
 	sums := map[string]int64{}
@@ -101,6 +102,9 @@ func (r *rig) column(operator string, i int) map[string]int64 {
 		for key, row := range rows {
 			f, _, err := exchange.NextField([]byte(key))
 			r.must(err)
+			if _, twice := sums[string(f.Text())]; twice && !r.plan.Stages[0].Outs[0].Direct {
+				r.Fatalf("%s is in two buckets of %s", f.Text(), operator)
+			}
 			sums[string(f.Text())] += row.Value[i].(int64)
 		}
 	}
@@ -229,6 +233,7 @@ func (r *rig) container(change ...func(*Config)) *container {
 func (c *container) start() *container {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
+	c.Cleanup(cancel)
 	go func() { c.ended <- Run(ctx, c.Config) }()
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/broker"
 	"github.com/selfregulating/sr/runtime/exchange"
+	"github.com/selfregulating/sr/runtime/mutant"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/store"
 	"github.com/selfregulating/sr/runtime/topology"
@@ -280,7 +281,7 @@ func (s *source) skipTo(ctx context.Context, out *broker.OutOfRangeError, to top
 // replayEnd is where the batch must stop in a partition: the recorded end of a replay, else nowhere.
 func (s *source) replayEnd(p int32) runtime.Offset {
 	switch d, replaying := s.replaying(); {
-	case !replaying:
+	case !replaying, mutant.On("replayToNow") && d.Input.Partition == p:
 		return maxOffset
 	case d.Input.Partition == p:
 		return d.To

@@ -7,6 +7,7 @@ import (
 
 	"github.com/selfregulating/sr/runtime"
 	"github.com/selfregulating/sr/runtime/crash"
+	"github.com/selfregulating/sr/runtime/mutant"
 	"github.com/selfregulating/sr/runtime/protocol"
 	"github.com/selfregulating/sr/runtime/topology"
 )
@@ -41,6 +42,11 @@ func (w *worker) tidyWriters(ctx context.Context) error {
 		if !emits(g.stage) {
 			continue
 		}
+		list := w.closeOffsets
+		if mutant.On("closeOffsetsBeforeClose") {
+			early, err := w.closeOffsets(ctx, g.stage)
+			list = func(context.Context, *topology.Stage) ([]protocol.CloseOffset, error) { return early, err }
+		}
 		// ▲ Writing 7: the writers are known to be closed before the offsets are asked for.
 		closed, err := w.Store.Unlisted(ctx, string(g.stage.Operator))
 		if err != nil {
@@ -50,7 +56,7 @@ func (w *worker) tidyWriters(ctx context.Context) error {
 			continue
 		}
 		crash.Point("close-found")
-		offsets, err := w.closeOffsets(ctx, g.stage)
+		offsets, err := list(ctx, g.stage)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,9 @@ import (
 // buckets of the exchanges in tests: few, so that several meet in one commit.
 const buckets = 4
 
-func from(kind topology.SpoutKind) topology.Kafka { return topology.Kafka{Topic: sentences, Kind: kind} }
+func from(kind topology.SpoutKind) topology.Kafka {
+	return topology.Kafka{Topic: sentences, Kind: kind}
+}
 
 // guarantee is what a topology has to name for a kind of spout.
 func guarantee(kind topology.SpoutKind) topology.Promise {
@@ -41,6 +43,20 @@ func direct(k topology.Kafka) *topology.Builder {
 	return b
 }
 
+// reduced counts words in memory, from rows that are read: behind an exchange, or in the source's commit.
+func reduced(direct bool) func(topology.Kafka) *topology.Builder {
+	return func(k topology.Kafka) *topology.Builder {
+		b := topology.New("test")
+		config := topology.StateConfig{PartitionedByKey: direct, Guarantee: guarantee(k.Kind)}
+		if !direct {
+			config.Buckets = buckets
+		}
+		topology.PersistentAggregate(words(b, k), "counts", config,
+			topology.ReduceTo("count", func() int64 { return 0 }, func(n int64, _ string) (int64, error) { return n + 1, nil }))
+		return b
+	}
+}
+
 // chain counts words, and hands each new count on through a second exchange: newest has how often one
 // came and the greatest.
 func chain(k topology.Kafka) *topology.Builder {
@@ -57,7 +73,7 @@ func chain(k topology.Kafka) *topology.Builder {
 
 // shapes are the ways from a source to state.
 var shapes = map[string]func(topology.Kafka) *topology.Builder{
-	"exchange": wordCount, "direct": direct, "keyed to keyed": chain,
+	"exchange": wordCount, "direct": direct, "keyed to keyed": chain, "reduced": reduced(false), "direct, reduced": reduced(true),
 }
 
 // exactly are the kinds of spouts that count every tuple once.
