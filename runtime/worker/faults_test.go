@@ -197,8 +197,10 @@ func (s *storeLink) Commit(ctx context.Context, c protocol.Commit, w store.Write
 	if committing == nil {
 		committing = (*attempt).run
 	}
-	err := committing(a)
-	return a.result, err
+	if err := committing(a); err != nil {
+		return protocol.Result{}, err
+	}
+	return a.result, nil
 }
 
 func (a *attempt) run() error { return a.do() }

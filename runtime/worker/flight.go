@@ -238,13 +238,25 @@ func (s *source) committed(f *flight) {
 func (s *source) failed(ctx context.Context, e event) error {
 	s.flight = nil
 	if errors.Is(e.err, protocol.ErrUnknown) {
-		s.em.Lost()
+		s.lost(e.flight)
 		crash.Point("source-unknown")
 	}
 	f := e.flight
 	f.batch.reset()
 	s.spare = f.batch
 	return s.recover(ctx, e.err)
+}
+
+// lost takes note of a request whose outcome is unknown. If that may be the describing of a batch, the
+// epochs are raised too: a late one would replace the descriptor of the next attempt.
+func (s *source) lost(f *flight) {
+	s.em.Lost()
+	if len(f.descriptors) == 0 {
+		return
+	}
+	for _, d := range f.descriptors {
+		s.describing = append(s.describing, d.Input)
+	}
 }
 
 // replayedWhole checks that a replayed batch holds what its descriptors say.

@@ -36,6 +36,7 @@ type source struct {
 	events     chan event
 	rows       map[int32]protocol.Progress // as last loaded
 	replays    map[int32][]protocol.Descriptor
+	describing []runtime.Input // whose descriptors may still be written by a request that was lost
 	behind     map[int32]int64
 	poison     map[record]error
 	cutBefore  map[record]bool

@@ -59,12 +59,14 @@ func (s *source) restart(ctx context.Context) error {
 	}
 	s.awaitFlight()
 	writer, raise := s.em.Void()
+	raise = append(raise, s.describing...)
 	s.cur.reset()
 	if _, err := retry(ctx, s.log, "giving up a batch", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.giveUp(ctx, writer, raise)
-	}); err != nil {
+	}); err != nil || ctx.Err() != nil {
 		return err
 	}
+	s.describing = nil
 	return s.load(ctx)
 }
 
@@ -112,7 +114,7 @@ func (s *source) awaitFlight() {
 	}
 	e := <-s.events
 	if errors.Is(e.err, protocol.ErrUnknown) {
-		s.em.Lost()
+		s.lost(e.flight)
 	}
 	e.flight.batch.reset()
 	s.spare, s.flight = e.flight.batch, nil
