@@ -24,7 +24,7 @@ type Config struct {
 	// Lease is how long the container may be silent before another may take over (default 3 s).
 	Lease time.Duration
 	// Freshness is how old the oldest tuple of a batch gets before the batch is closed, while there is
-	// no backlog (default 10 ms). With backlog it is no bound.
+	// no backlog (default 15 ms). With backlog it is no bound.
 	Freshness time.Duration
 	// BatchBytes and BatchTime close a source batch while there is backlog (defaults 4 MB of encoded
 	// aggregates, 500 ms).
@@ -37,7 +37,7 @@ type Config struct {
 	CommitTime time.Duration
 	// HighBytes is the backlog of a keyed instance at which the stages that feed it are held (default
 	// 64 MiB); they go on at half of it. HighAge is the age of the oldest merged and uncommitted block at
-	// which they are held (default 2 s); they go on at nine tenths.
+	// which they are held (default 1.75 s); they go on at nine tenths.
 	HighBytes int
 	HighAge   time.Duration
 	// CacheBytes bounds the rows that an instance remembers of a state that it reads, modifies and
@@ -71,13 +71,13 @@ func (c *Config) validate() error {
 
 func (c *Config) defaults() {
 	def(&c.Lease, 3*time.Second)
-	def(&c.Freshness, 10*time.Millisecond)
+	def(&c.Freshness, 15*time.Millisecond)
 	def(&c.BatchBytes, 4<<20)
 	def(&c.BatchTime, 500*time.Millisecond)
 	def(&c.CommitRows, 10_000)
 	def(&c.CommitTime, 1250*time.Millisecond)
 	def(&c.HighBytes, 64<<20)
-	def(&c.HighAge, 2*time.Second)
+	def(&c.HighAge, 1750*time.Millisecond)
 	def(&c.CacheBytes, 64<<20)
 	def(&c.TrimMargin, time.Hour)
 	def(&c.TrimBytes, 4<<30)
