@@ -37,7 +37,7 @@ type Config struct {
 	CommitTime time.Duration
 	// HighBytes is the backlog of a keyed instance at which the stages that feed it are held (default
 	// 64 MiB); they go on at half of it. HighAge is the age of the oldest merged and uncommitted block at
-	// which they are held (default 1.75 s); they go on at nine tenths.
+	// which they are held (default 1.5 s); they go on at nine tenths.
 	HighBytes int
 	HighAge   time.Duration
 	// CacheBytes bounds the rows that an instance remembers of a state that it reads, modifies and
@@ -77,7 +77,7 @@ func (c *Config) defaults() {
 	def(&c.CommitRows, 10_000)
 	def(&c.CommitTime, 1250*time.Millisecond)
 	def(&c.HighBytes, 64<<20)
-	def(&c.HighAge, 1750*time.Millisecond)
+	def(&c.HighAge, 1500*time.Millisecond)
 	def(&c.CacheBytes, 64<<20)
 	def(&c.TrimMargin, time.Hour)
 	def(&c.TrimBytes, 4<<30)
