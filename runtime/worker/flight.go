@@ -251,9 +251,6 @@ func (s *source) failed(ctx context.Context, e event) error {
 // epochs are raised too: a late one would replace the descriptor of the next attempt.
 func (s *source) lost(f *flight) {
 	s.em.Lost()
-	if len(f.descriptors) == 0 {
-		return
-	}
 	for _, d := range f.descriptors {
 		s.describing = append(s.describing, d.Input)
 	}

@@ -35,7 +35,7 @@ func held(gates []*gate) bool {
 	return false
 }
 
-// wakeGroups makes the instances of the operators behind a stage poll decisions at once.
+// wakeBehind makes the instances of the operators behind a stage look for decisions now.
 func (w *worker) wakeBehind(s []runtime.OperatorID) {
 	for _, g := range w.groups {
 		for _, op := range s {

@@ -169,7 +169,7 @@ func (k *keyed) freeze(ctx context.Context, chosen []*bucket, now time.Time) {
 	go func() {
 		err := k.compute(ctx, f)
 		k.events <- keyedEvent{kind: computed, flight: f, err: err}
-		k.waker.wake()
+		k.wake()
 	}()
 }
 
@@ -228,7 +228,7 @@ func (k *keyed) handle(ctx context.Context, e keyedEvent) error {
 		go func() {
 			err := k.produce(ctx, f)
 			k.events <- keyedEvent{kind: produced, flight: f, err: err}
-			k.waker.wake()
+			k.wake()
 		}()
 	case produced:
 		for _, st := range f.protocol.Stamps {
@@ -273,7 +273,7 @@ func (k *keyed) commitFlight(ctx context.Context, f *keyedFlight) {
 			}
 		}
 		k.events <- keyedEvent{kind: committed, flight: f, result: res, err: err}
-		k.waker.wake()
+		k.wake()
 	}()
 }
 

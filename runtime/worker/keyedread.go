@@ -165,12 +165,9 @@ func (k *keyed) pollDue(ctx context.Context, now time.Time) {
 		defer cancel()
 		view, err := k.Store.View(ctx, ids)
 		k.events <- keyedEvent{kind: polled, view: view, err: err}
-		k.wakeState()
+		k.wake()
 	}()
 }
-
-// wakeState wakes the loop without bringing the next poll forward.
-func (k *keyed) wakeState() { k.waker.wake() }
 
 // decided takes a snapshot in.
 func (k *keyed) decided(ctx context.Context, e keyedEvent) error {
